@@ -1,0 +1,168 @@
+"""The shape of the operation table: one entry says everything about one operation.
+
+The frontend builds the functions that kernels call from it, legality reads its limits, the machine its
+semantics, the timeline its costs. Adding an operation is adding one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pipeline.emulator.operations.call import Call, Kernel
+    from pipeline.emulator.program import Scalar
+
+__all__ = ["ALL_TARGETS", "REQUIRED", "Fidelity", "Limit", "Operation", "Parameter", "ParameterKind", "Severity"]
+
+#: Targets of an operation that exists on every chip.
+ALL_TARGETS: Final = frozenset({"trn1", "trn2", "trn3"})
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+#: Marks a parameter without a default.
+REQUIRED: Final = _Required()
+
+
+class ParameterKind(StrEnum):
+    """What an argument is, and where its value lives in an `Instruction`."""
+
+    DESTINATION = "destination"  # written; tensors
+    ACCUMULATOR = "accumulator"  # written, and read when it accumulates; tensors
+    SOURCE = "source"  # read; tensors
+    OPERAND = "operand"  # a number or a (P, 1) tile; tensors and scalars
+    OPERATOR = "operator"  # an ALU operator's name; scalars
+    ACTIVATION = "activation"  # an activation function's name; scalars
+    NUMBER = "number"  # scalars
+    FLAG = "flag"  # scalars
+    CHOICE = "choice"  # an enum member's name; scalars
+    INTEGERS = "integers"  # an integer, an axis tuple or a flattened pattern; scalars
+    ENGINE = "engine"  # becomes `Instruction.engine`; neither tensors nor scalars
+
+    @property
+    def in_tensors(self) -> bool:
+        """Whether the argument has an entry in `Instruction.tensors`."""
+        return self in (
+            ParameterKind.DESTINATION,
+            ParameterKind.ACCUMULATOR,
+            ParameterKind.SOURCE,
+            ParameterKind.OPERAND,
+        )
+
+    @property
+    def in_scalars(self) -> bool:
+        """Whether the argument has an entry in `Instruction.scalars`."""
+        return self is ParameterKind.OPERAND or not (self.in_tensors or self is ParameterKind.ENGINE)
+
+    @property
+    def written(self) -> bool:
+        """Whether the argument is a tensor the operation writes."""
+        return self in (ParameterKind.DESTINATION, ParameterKind.ACCUMULATOR)
+
+
+class Fidelity(StrEnum):
+    """How far the emulated values can be trusted to be the device's, best first."""
+
+    EXACT = "exact"  # same arithmetic; only the order of a sum may differ
+    APPROXIMATE = "approximate"  # same function, but the device evaluates an approximation of it
+    UNMODELLED = "unmodelled"  # the device's values here are not documented
+
+
+class Severity(StrEnum):
+    """Whether a violated limit makes a program illegal."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One rule of legality.
+
+    Attributes:
+        rule: Stable id, the name under which reports and tests know it.
+        check: Yields one message per breach in a `Call`: what, which limit, what to do.
+        source: Where the rule is documented.
+        targets: Chips it holds on.
+        severity: Whether a breach makes the program illegal.
+    """
+
+    rule: str
+    check: Callable[[Call], Iterator[str]]
+    source: str
+    targets: frozenset[str] = ALL_TARGETS
+    severity: Severity = Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of an operation.
+
+    Attributes:
+        name: Keyword, as documented.
+        kind: See `ParameterKind`.
+        default: Value when the keyword is absent, or `REQUIRED`.
+        buffers: Memories a tensor argument may lie in: a subset of ``hbm``, ``sbuf``, ``psum``.
+        dtypes: Accepted element types of a tensor argument; empty means every type.
+        choices: Accepted names of an operator, activation or enum argument; empty means every one.
+    """
+
+    name: str
+    kind: ParameterKind
+    default: Scalar | _Required = REQUIRED
+    buffers: frozenset[str] = frozenset({"sbuf", "psum"})
+    dtypes: frozenset[str] = frozenset()
+    choices: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of `nki.isa`.
+
+    Every function of `nki.isa` also takes a trailing ``name=None``, which is no part of the table.
+
+    Attributes:
+        name: Function name in `nki.isa`.
+        parameters: In the order of the documented signature.
+        engines: Engines that can run it, the default first.
+        bind: Semantics: turns a `Call` into a function on NumPy arrays, once per distinct call.
+        choose_engine: Engine when the kernel names none, from the dtypes and memories (``hbm``, ``sbuf``,
+            ``psum``, None where absent) per tensor slot and the values per scalar slot; None means the first
+            of `engines`.
+        cycles: Engine cycles of one instruction, or None where no public figure exists.
+        limits: Operation-specific legality.
+        fidelity: Of the values; a function where it depends on the arguments.
+        targets: Where it exists.
+        since: First NKI version that has it.
+        source: Where signature, limits and cost come from.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    engines: tuple[str, ...]
+    bind: Callable[[Call], Kernel]
+    choose_engine: Callable[[Sequence[str | None], Sequence[str | None], Sequence[Scalar]], str] | None = None
+    cycles: Callable[[Call], float] | None = None
+    limits: tuple[Limit, ...] = ()
+    fidelity: Fidelity | Callable[[Call], Fidelity] = Fidelity.EXACT
+    targets: frozenset[str] = ALL_TARGETS
+    since: str = "0.3"
+    source: str = ""
+    tensor_parameters: tuple[Parameter, ...] = field(init=False)
+    scalar_parameters: tuple[Parameter, ...] = field(init=False)
+    tensor_slots: dict[str, int] = field(init=False)
+    scalar_slots: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        tensors = tuple(p for p in self.parameters if p.kind.in_tensors)
+        scalars = tuple(p for p in self.parameters if p.kind.in_scalars)
+        object.__setattr__(self, "tensor_parameters", tensors)
+        object.__setattr__(self, "scalar_parameters", scalars)
+        object.__setattr__(self, "tensor_slots", {p.name: slot for slot, p in enumerate(tensors)})
+        object.__setattr__(self, "scalar_slots", {p.name: slot for slot, p in enumerate(scalars)})

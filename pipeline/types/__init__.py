@@ -1,0 +1,92 @@
+"""The vocabulary: frozen models, one noun per file. Reading this package explains the product."""
+
+from pipeline.types.batch import Batch, BatchItem, Rejection
+from pipeline.types.case import Case, CaseKind
+from pipeline.types.execution import (
+    BuildResult,
+    CaseResult,
+    OutputError,
+    ProfileResult,
+    ProgramSummary,
+    RunResult,
+)
+from pipeline.types.fact import Fact
+from pipeline.types.fault import Fault, Owner
+from pipeline.types.finding import CheckReport, CheckStatus, Finding, Severity
+from pipeline.types.fingerprint import Fingerprint
+from pipeline.types.grade import Grade, Grading
+from pipeline.types.judgment import Citation, Confidence, FeedbackItem, Judgment, OverallGrade, Score
+from pipeline.types.model import Frozen, hash_text
+from pipeline.types.prompt import Prompt
+from pipeline.types.provenance import Provenance
+from pipeline.types.review import Decision, Review
+from pipeline.types.route import Destination, Route
+from pipeline.types.rubric import Criterion, Level, Overall, Rubric, Scale
+from pipeline.types.submission import Admission, Submission
+from pipeline.types.task import (
+    AxisConstraint,
+    Family,
+    Numerics,
+    Policy,
+    Solution,
+    Task,
+    TaskLimits,
+    TensorSpec,
+    Work,
+)
+from pipeline.types.verdict import Verdict
+
+__all__ = [
+    "Admission",
+    "AxisConstraint",
+    "Batch",
+    "BatchItem",
+    "BuildResult",
+    "Case",
+    "CaseKind",
+    "CaseResult",
+    "CheckReport",
+    "CheckStatus",
+    "Citation",
+    "Confidence",
+    "Criterion",
+    "Decision",
+    "Destination",
+    "Fact",
+    "Family",
+    "Fault",
+    "FeedbackItem",
+    "Finding",
+    "Fingerprint",
+    "Frozen",
+    "Grade",
+    "Grading",
+    "Judgment",
+    "Level",
+    "Numerics",
+    "OutputError",
+    "Overall",
+    "OverallGrade",
+    "Owner",
+    "Policy",
+    "ProfileResult",
+    "ProgramSummary",
+    "Prompt",
+    "Provenance",
+    "Rejection",
+    "Review",
+    "Route",
+    "Rubric",
+    "RunResult",
+    "Scale",
+    "Score",
+    "Severity",
+    "Solution",
+    "Submission",
+    "Task",
+    "TaskLimits",
+    "TensorSpec",
+    "Verdict",
+    "Work",
+    "hash_text",
+]

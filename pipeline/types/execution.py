@@ -1,0 +1,100 @@
+"""What building, running and profiling a submission produced."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from pipeline.types.case import CaseKind
+from pipeline.types.fact import Fact
+from pipeline.types.fault import Fault
+from pipeline.types.finding import Finding
+from pipeline.types.model import Frozen
+from pipeline.types.verdict import Verdict
+
+__all__ = ["BuildResult", "CaseResult", "OutputError", "ProfileResult", "ProgramSummary", "RunResult"]
+
+
+class ProgramSummary(Frozen):
+    """What the trusted side read off one traced program."""
+
+    axes: dict[str, int]
+    """The shape it was specialised for."""
+    artifact: str
+    """SHA-256 of the encoded program in the store."""
+    instructions: int
+    instructions_per_engine: dict[str, int]
+    operations: dict[str, int]
+    """How often each operation occurs."""
+    compute_dtypes: tuple[str, ...]
+    """Float dtypes in which products or sums were formed, least precise first."""
+    sbuf_peak_bytes: int
+    """Per partition."""
+    psum_peak_bytes: int
+    """Per partition."""
+    unwritten: dict[str, int] = Field(default_factory=dict)
+    """Elements never written, per output that has any."""
+    mutated_inputs: tuple[str, ...] = ()
+    fidelity: str = "exact"
+    """Worst fidelity of any operation used: ``exact``, ``approximate`` or ``unmodelled``."""
+
+
+class BuildResult(Frozen):
+    """Outcome of tracing a submission for every shape of its task."""
+
+    verdict: Verdict | None = None
+    """None when every shape built."""
+    fault: Fault | None = None
+    programs: tuple[ProgramSummary, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """Legality errors and warnings."""
+    log: str = ""
+    """What the submission printed, bounded; for display only."""
+    executor: str
+    """E.g. ``emulator 1``."""
+    sandbox: str
+    """Isolation level used: ``bubblewrap``, ``namespaces`` or ``limits``."""
+
+
+class OutputError(Frozen):
+    """How far one output is from the float64 reference."""
+
+    output: str
+    rel_l2: float
+    worst_row_rel_l2: float
+    worst_elementwise: float
+    worst_index: tuple[int, ...]
+    got: str
+    """The value there, printed."""
+    expected: str
+
+
+class CaseResult(Frozen):
+    """Outcome of one case with one seed."""
+
+    case: str
+    kind: CaseKind
+    axes: dict[str, int]
+    seed: int
+    """Index of the draw, from 0."""
+    verdict: Verdict
+    message: str
+    """One line; for a wrong answer the worst index and the values there."""
+    errors: tuple[OutputError, ...] = ()
+    fault: Fault | None = None
+
+
+class RunResult(Frozen):
+    """Outcome of all cases."""
+
+    verdict: Verdict
+    fault: Fault | None = None
+    cases: tuple[CaseResult, ...] = ()
+    executor: str
+    sandbox: str
+
+
+class ProfileResult(Frozen):
+    """Counts and modelled times of the scored shapes."""
+
+    facts: tuple[Fact, ...] = ()
+    fault: Fault | None = None

@@ -1,0 +1,134 @@
+"""A task: what a kernel is asked to do, and how it is judged."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from pipeline.types.case import Case
+from pipeline.types.model import Frozen
+from pipeline.types.verdict import Verdict
+
+__all__ = [
+    "AxisConstraint",
+    "Family",
+    "Numerics",
+    "Policy",
+    "Solution",
+    "Task",
+    "TaskLimits",
+    "TensorSpec",
+    "Work",
+]
+
+
+class Family(StrEnum):
+    """What kind of expertise a task exercises; it selects the rubric."""
+
+    MIGRATION = "migration"
+    PERFORMANCE = "performance"
+    NUMERICS = "numerics"
+
+
+class TensorSpec(Frozen):
+    """One tensor parameter or result of the entry function."""
+
+    name: str
+    shape: tuple[str | int, ...]
+    """Axis names, integers, or products such as ``"2*M"``."""
+    dtype: str
+    """An NKI dtype name."""
+
+
+class AxisConstraint(Frozen):
+    """Which values a symbolic axis may take."""
+
+    minimum: int = 1
+    maximum: int
+    multiple_of: int = 1
+
+
+class Numerics(Frozen):
+    """What counts as the right answer."""
+
+    compute_dtype: str = "float32"
+    """The least precise dtype in which products and sums may be formed."""
+    rel_l2: float
+    """Largest allowed relative L2 error against the float64 reference, over a whole output."""
+    row_rel_l2: float
+    """The same, over each row (last axis)."""
+    elementwise: float
+    """Largest allowed ``|error| / (|reference| + rms(reference))`` of any element."""
+    reason: str
+    """Where the tolerance comes from, in words an author can check."""
+
+
+class Work(Frozen):
+    """The arithmetic and traffic that the task cannot do without, as formulas over the axes."""
+
+    flops: str
+    """E.g. ``"2*M*K*N"``; products, sums, integer powers and quotients of axes and integers."""
+    bytes: str
+    """Smallest HBM traffic: every input read once, every output written once."""
+
+
+class TaskLimits(Frozen):
+    """What one submission may use."""
+
+    wall_seconds: float = 20.0
+    """Of tracing one shape."""
+    run_seconds: float = 60.0
+    """Of executing one case."""
+    memory_bytes: int = 2 << 30
+    instructions: int = 500_000
+
+
+class Policy(Frozen):
+    """What a submission may do besides computing the answer."""
+
+    mutates_inputs: bool = False
+    constant_bytes: int = 65536
+    """Largest constant tensor that may be baked into a program."""
+
+
+class Solution(Frozen):
+    """A reference submission that ships with the task and proves that grading tells good from bad."""
+
+    name: str
+    """File name in ``solutions/``."""
+    code: str
+    expected: Verdict
+
+
+class Task(Frozen):
+    """A loaded and validated task folder."""
+
+    id: str
+    title: str
+    family: Family
+    rubric: str
+    """Id of the rubric that its submissions are judged by."""
+    entry: str
+    """Name of the function that a submission defines."""
+    statement: str
+    """What the author is asked to do, in Markdown."""
+    dialects: tuple[str, ...]
+    targets: tuple[str, ...]
+    """The first is the one graded on, unless the run names another."""
+    toolchain: tuple[str, ...]
+    """NKI versions, the first being the default."""
+    axes: dict[str, AxisConstraint]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    cases: tuple[Case, ...]
+    numerics: Numerics
+    work: Work
+    limits: TaskLimits = Field(default_factory=TaskLimits)
+    policy: Policy = Field(default_factory=Policy)
+    reference: str
+    """Source of ``reference.py``; runs only in a confined worker and is never visible to a submission."""
+    starter: str
+    source: dict[str, str] = Field(default_factory=dict)
+    """The CUDA or Triton original by file name, for migration tasks."""
+    solutions: tuple[Solution, ...] = ()
