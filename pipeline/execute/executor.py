@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from pipeline.execute.artifacts import Artifacts
-from pipeline.types import BuildResult, ProfileResult, RunResult, Task
+import numpy as np
 
-__all__ = ["Executor"]
+from pipeline.execute.artifacts import Artifacts
+from pipeline.types import BuildResult, Fault, ProfileResult, ProgramSummary, Task, Verdict
+
+__all__ = ["Execution", "Executor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Outcome of running one program on several input sets.
+
+    Attributes:
+        outputs: Arrays per input set, in the order of the task's outputs; shorter than the input sets when
+            one of them failed.
+        verdict: None, or why it stopped.
+        fault: Given with every verdict.
+    """
+
+    outputs: tuple[tuple[np.ndarray, ...], ...]
+    verdict: Verdict | None = None
+    fault: Fault | None = None
 
 
 class Executor(Protocol):
@@ -29,11 +49,18 @@ class Executor(Protocol):
     ) -> BuildResult:
         """Trace `code` for every shape of `task`; encoded programs go to `artifacts`."""
 
-    def run(self, task: Task, build: BuildResult, *, artifacts: Artifacts) -> RunResult:
-        """Execute the programs of `build` on every case and seed, and compare with the reference."""
+    def run(
+        self,
+        task: Task,
+        program: ProgramSummary,
+        inputs: Sequence[Sequence[np.ndarray]],
+        *,
+        artifacts: Artifacts,
+    ) -> Execution:
+        """Execute one program of a build on each input set."""
 
-    def profile(self, task: Task, build: BuildResult, *, artifacts: Artifacts) -> ProfileResult:
-        """Return counts and modelled bounds of the scored shapes."""
+    def profile(self, task: Task, build: BuildResult, *, target: str, artifacts: Artifacts) -> ProfileResult:
+        """Return counts and modelled bounds of the largest scored shape."""
 
     def close(self) -> None:
         """End every process it started."""

@@ -15,6 +15,7 @@ from pipeline.types.fault import Fault, Owner
 from pipeline.types.finding import CheckReport, CheckStatus, Finding, Severity
 from pipeline.types.fingerprint import Fingerprint
 from pipeline.types.grade import Grade, Grading
+from pipeline.types.inspection import Inspection
 from pipeline.types.judgment import Citation, Confidence, FeedbackItem, Judgment, OverallGrade, Score
 from pipeline.types.model import Frozen, hash_text
 from pipeline.types.prompt import Prompt
@@ -61,6 +62,7 @@ __all__ = [
     "Frozen",
     "Grade",
     "Grading",
+    "Inspection",
     "Judgment",
     "Level",
     "Numerics",

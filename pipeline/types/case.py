@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from pipeline.types.model import Frozen
 
 __all__ = ["Case", "CaseKind"]
@@ -23,11 +25,11 @@ class CaseKind(StrEnum):
 class Case(Frozen):
     """One shape, one distribution, some seeds."""
 
-    name: str
+    name: str = Field(min_length=1, max_length=64)
     kind: CaseKind
     axes: dict[str, int]
     """Value of every symbolic axis of the task."""
     distribution: str = "normal"
     """Handed to the task's ``make_inputs`` as ``case["distribution"]``."""
-    seeds: int = 1
+    seeds: int = Field(default=1, ge=1, le=100)
     """How many independent draws are run."""

@@ -34,8 +34,12 @@ class ProgramSummary(Frozen):
     unwritten: dict[str, int] = Field(default_factory=dict)
     """Elements never written, per output that has any."""
     mutated_inputs: tuple[str, ...] = ()
+    independent_outputs: tuple[str, ...] = ()
+    """Outputs that no input value flows into."""
     fidelity: str = "exact"
     """Worst fidelity of any operation used: ``exact``, ``approximate`` or ``unmodelled``."""
+    approximated: tuple[str, ...] = ()
+    """Names of the operations that are not reproduced exactly."""
 
 
 class BuildResult(Frozen):

@@ -21,3 +21,15 @@ class Fact(Frozen):
     """Name of the case it was taken on, where it belongs to one."""
     label: str = ""
     """What a reader calls it, e.g. ``HBM bytes read``."""
+
+    @property
+    def digits(self) -> str:
+        """The value as feedback prints and cites it: floats to four significant digits, flags as yes or no."""
+        if isinstance(self.value, bool):
+            return "yes" if self.value else "no"
+        return f"{self.value:.4g}" if isinstance(self.value, float) else str(self.value)
+
+    @property
+    def text(self) -> str:
+        """The value with its unit, as a sentence uses it."""
+        return self.digits if self.unit in ("", "ratio") else f"{self.digits} {self.unit}"

@@ -58,6 +58,8 @@ class OverallGrade(Frozen):
     reason: str
     scored_weight: float
     """Share of the rubric's weight that was scored, 0..1."""
+    closed_gates: tuple[str, ...] = ()
+    """Checks that failed and that the rubric names as gates; any makes the grade 0 and a fail."""
 
 
 class Judgment(Frozen):

@@ -35,7 +35,7 @@ class TensorSpec(Frozen):
     """One tensor parameter or result of the entry function."""
 
     name: str
-    shape: tuple[str | int, ...]
+    shape: tuple[str | int, ...] = Field(min_length=1)
     """Axis names, integers, or products such as ``"2*M"``."""
     dtype: str
     """An NKI dtype name."""
@@ -44,9 +44,9 @@ class TensorSpec(Frozen):
 class AxisConstraint(Frozen):
     """Which values a symbolic axis may take."""
 
-    minimum: int = 1
-    maximum: int
-    multiple_of: int = 1
+    minimum: int = Field(default=1, ge=1)
+    maximum: int = Field(ge=1)
+    multiple_of: int = Field(default=1, ge=1)
 
 
 class Numerics(Frozen):
@@ -54,13 +54,13 @@ class Numerics(Frozen):
 
     compute_dtype: str = "float32"
     """The least precise dtype in which products and sums may be formed."""
-    rel_l2: float
+    rel_l2: float = Field(ge=0, allow_inf_nan=False)
     """Largest allowed relative L2 error against the float64 reference, over a whole output."""
-    row_rel_l2: float
+    row_rel_l2: float = Field(ge=0, allow_inf_nan=False)
     """The same, over each row (last axis)."""
-    elementwise: float
+    elementwise: float = Field(ge=0, allow_inf_nan=False)
     """Largest allowed ``|error| / (|reference| + rms(reference))`` of any element."""
-    reason: str
+    reason: str = Field(min_length=1)
     """Where the tolerance comes from, in words an author can check."""
 
 
@@ -76,19 +76,19 @@ class Work(Frozen):
 class TaskLimits(Frozen):
     """What one submission may use."""
 
-    wall_seconds: float = 20.0
+    wall_seconds: float = Field(default=20.0, gt=0, le=3600)
     """Of tracing one shape."""
-    run_seconds: float = 60.0
+    run_seconds: float = Field(default=60.0, gt=0, le=3600)
     """Of executing one case."""
-    memory_bytes: int = 2 << 30
-    instructions: int = 500_000
+    memory_bytes: int = Field(default=2 << 30, ge=64 << 20)
+    instructions: int = Field(default=500_000, ge=1)
 
 
 class Policy(Frozen):
     """What a submission may do besides computing the answer."""
 
     mutates_inputs: bool = False
-    constant_bytes: int = 65536
+    constant_bytes: int = Field(default=65536, ge=0)
     """Largest constant tensor that may be baked into a program."""
 
 

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from pipeline.emulator.operations.call import Call, Kernel
     from pipeline.emulator.program import Scalar
 
-__all__ = ["ALL_TARGETS", "REQUIRED", "Fidelity", "Limit", "Operation", "Parameter", "ParameterKind", "Severity"]
+__all__ = [
+    "ALL_TARGETS",
+    "REQUIRED",
+    "Fidelity",
+    "Limit",
+    "Operation",
+    "Parameter",
+    "ParameterKind",
+    "Severity",
+]
 
 #: Targets of an operation that exists on every chip.
 ALL_TARGETS: Final = frozenset({"trn1", "trn2", "trn3"})

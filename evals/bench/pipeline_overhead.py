@@ -1,0 +1,136 @@
+"""What grading costs beyond building and running: all nodes, the rules judge, DuckDB.
+
+    python evals/bench/pipeline_overhead.py [SUBMISSIONS]
+
+Results of build and run are put into the memo beforehand; everything else is the real thing. Prints wall
+milliseconds per submission, the share of processor time that LangGraph, checkpoints, the store and our own
+code take, and the memory at the start and the end. Target: under 15 ms per submission at 1,000 on 2 cores.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pipeline.config import Settings
+from pipeline.execute.sandbox import probe_levels
+from pipeline.graph import nodes
+from pipeline.graph.batch import register
+from pipeline.graph.keys import StageKeys
+from pipeline.graph.services import Services, open_services
+from pipeline.graph.threads import advance
+from pipeline.library.submissions import admit_code
+from pipeline.store import StageRecord, Store, open_store
+from pipeline.types import BuildResult, Grading, RunResult, Submission
+
+TASK = "softmax_rows"
+SPENT: dict[str, float] = {}
+
+
+def main() -> None:
+    """Run the benchmark and print it."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "bench.duckdb") as store:
+        settings = Settings(allow_unsandboxed=not any(p.available for p in probe_levels()))
+        with open_services(store, settings) as services:
+            warm, cold = prepare(services, count)
+            advance([warm.id], services)
+            install_clocks(store)
+            started, cpu = time.perf_counter(), time.process_time()
+            memory = resident_mib()
+            advance([grading.id for grading in cold], services)
+            store.flush()
+            wall, spent = time.perf_counter() - started, time.process_time() - cpu
+    report(count, wall, spent, memory)
+
+
+def prepare(services: Services, count: int) -> tuple[Grading, list[Grading]]:
+    """Register `count` distinct submissions and one to warm up with; build and run are in the memo."""
+    task = services.library.tasks[TASK]
+    good = next(solution for solution in task.solutions if solution.name.startswith("good"))
+    submissions = [admit_code(task, f"# {n}\n{good.code}".encode()) for n in range(count + 1)]
+    gradings = register(submissions, services)
+    advance([gradings[0].id], services)
+    keys = StageKeys.derive(gradings[0], submissions[0])
+    built = BuildResult.model_validate_json(found(services.store, "build", keys))
+    ran = RunResult.model_validate_json(found(services.store, "run", keys))
+    for grading, submission in zip(gradings[1:], submissions[1:], strict=True):
+        remember(services.store, grading, submission, built, ran)
+    services.store.flush()
+    return gradings[0], gradings[1:]
+
+
+def found(store: Store, stage: str, keys: StageKeys) -> str:
+    """Return the output of a stage that must be in the memo."""
+    record = store.find_stage(stage, keys.of(stage))
+    if record is None:
+        raise SystemExit(f"the warm-up submission has no {stage} result")
+    return record.output
+
+
+def remember(
+    store: Store, grading: Grading, submission: Submission, built: BuildResult, ran: RunResult
+) -> None:
+    """Put the results of build and run into the memo of one grading."""
+    keys = StageKeys.derive(grading, submission)
+    for stage, result in (("build", built), ("run", ran)):
+        output = result.model_dump_json()
+        store.record_stage(StageRecord(stage=stage, key=keys.of(stage), output=output, seconds=0.0))
+
+
+def install_clocks(store: Store) -> None:
+    """Measure processor time per thread inside the store, the checkpointer and the nodes."""
+    saver = type(store.checkpoints())
+    for name in ("get_tuple", "put", "put_writes", "aget_tuple", "aput", "aput_writes"):
+        clock(saver, name, "checkpoints")
+    for name in (
+        "find_stage", "record_stage", "link_stages", "save_route", "open_review", "load_review",
+        "load_grading", "load_submission", "find_document", "save_grade", "load_route",
+    ):  # fmt: skip
+        clock(Store, name, "store")
+    for service in (
+        "inspect_submission", "state_confidence", "decide_route", "enqueue", "conclude",
+    ):  # fmt: skip
+        clock(nodes, service, "own code")
+
+
+def clock(owner: Any, name: str, account: str) -> None:
+    """Add the processor time of `owner.name` to `account`; time of an inner account is taken out."""
+    original: Callable[..., Any] = getattr(owner, name)
+
+    def timed(*arguments: Any, **keywords: Any) -> Any:
+        before, inner = time.thread_time(), sum(SPENT.values())
+        try:
+            return original(*arguments, **keywords)
+        finally:
+            own = time.thread_time() - before - (sum(SPENT.values()) - inner)
+            SPENT[account] = SPENT.get(account, 0.0) + max(own, 0.0)
+
+    setattr(owner, name, timed)
+
+
+def resident_mib() -> float:
+    """Return the highest resident memory so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def report(count: int, wall: float, cpu: float, memory: float) -> None:
+    """Print what was measured."""
+    print(
+        f"pipeline overhead: {wall / count * 1e3:.2f} ms wall, {cpu / count * 1e3:.2f} ms cpu per submission"
+    )
+    print(f"  n = {count}; target under 15 ms wall")
+    accounted = sum(SPENT.values())
+    for account, seconds in sorted(SPENT.items()):
+        print(f"  {account:12s} {seconds / cpu:6.1%} of processor time")
+    print(f"  {'LangGraph, writer and rest':12s} {(cpu - accounted) / cpu:6.1%}")
+    print(f"  memory: {memory:.0f} MiB at the start, {resident_mib():.0f} MiB at the end")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""What is known about a submission, as facts with ids that findings and feedback cite.
+
+Names of hidden cases never stand in a fact: authors read facts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+from pipeline.checks.check import Evidence
+from pipeline.emulator.dtypes import DTYPES
+from pipeline.types import (
+    BuildResult,
+    CaseKind,
+    CaseResult,
+    Fact,
+    Numerics,
+    OutputError,
+    Provenance,
+    RunResult,
+    Verdict,
+)
+
+__all__ = ["collect_facts", "fact_named", "measure_error"]
+
+#: Worst last, as `ProgramSummary.fidelity` names them.
+_FIDELITIES = ("exact", "approximate", "unmodelled")
+
+
+def collect_facts(evidence: Evidence) -> tuple[Fact, ...]:
+    """Return every fact of the build, the run and the profile, each id once, in that order.
+
+    Build facts are counted on the worst of the traced shapes. Errors are the worst over all cases, seeds and
+    outputs, dimensionless; an error that is NaN counts as infinite. What a stage did not establish is absent.
+    """
+    facts: list[Fact] = []
+    if evidence.build is not None and evidence.build.programs:
+        facts.extend(_read_build(evidence.build))
+    if evidence.run is not None and evidence.run.cases:
+        facts.extend(_read_run(evidence.run, evidence.task.numerics))
+    if evidence.profile is not None:
+        facts.extend(evidence.profile.facts)
+    return tuple({fact.id: fact for fact in reversed(facts)}.values())[::-1]
+
+
+def fact_named(facts: Iterable[Fact], name: str) -> Fact | None:
+    """Return the fact with id `name`, or None."""
+    return next((fact for fact in facts if fact.id == name), None)
+
+
+def measure_error(error: OutputError, numerics: Numerics) -> float:
+    """Return the worst of the three errors of an output, as a multiple of the tolerance it is held to.
+
+    Above 1 the output is wrong. A tolerance of zero demands equality: any error over it is infinite.
+    """
+    return max(
+        _over(error.rel_l2, numerics.rel_l2),
+        _over(error.worst_row_rel_l2, numerics.row_rel_l2),
+        _over(error.worst_elementwise, numerics.elementwise),
+    )
+
+
+def _over(error: float, tolerance: float) -> float:
+    if math.isnan(error):
+        return math.inf
+    if tolerance == 0:
+        return 0.0 if error == 0 else math.inf
+    return error / tolerance
+
+
+def _read_build(build: BuildResult) -> Iterator[Fact]:
+    programs = build.programs
+
+    def counted(name: str, value: int | str, label: str, unit: str = "") -> Fact:
+        return Fact(id=f"build.{name}", value=value, unit=unit, provenance=Provenance.COUNTED, label=label)
+
+    yield counted("shapes", len(programs), "Shapes built")
+    yield counted(
+        "instructions", max(program.instructions for program in programs), "Instructions, largest shape"
+    )
+    dtypes = {dtype for program in programs for dtype in program.compute_dtypes}
+    if dtypes:
+        ordered = sorted(dtypes, key=lambda name: (DTYPES[name].mantissa_bits, name))
+        yield counted("compute_dtypes", ", ".join(ordered), "Dtypes of products and sums")
+        yield counted("least_precise_dtype", ordered[0], "Least precise of them")
+    yield counted(
+        "unwritten_elements",
+        max(sum(program.unwritten.values()) for program in programs),
+        "Output elements never written",
+    )
+    fidelity = max((program.fidelity for program in programs), key=_FIDELITIES.index)
+    yield counted("fidelity", fidelity, "Fidelity of the emulated operations")
+
+
+def _read_run(run: RunResult, numerics: Numerics) -> Iterator[Fact]:
+    provenance = Provenance.MEASURED if run.executor.startswith("trainium") else Provenance.EMULATED
+
+    def seen(name: str, value: float, label: str, case: str | None = None) -> Fact:
+        unit = "ratio" if isinstance(value, float) else ""
+        return Fact(id=f"run.{name}", value=value, unit=unit, provenance=provenance, case=case, label=label)
+
+    yield seen("cases", len(run.cases), "Case runs")
+    yield seen(
+        "cases_passed", sum(case.verdict is Verdict.CORRECT for case in run.cases), "Case runs that passed"
+    )
+    measures: tuple[tuple[str, str, Callable[[OutputError], float]], ...] = (
+        ("worst_rel_l2", "Worst relative L2 error", lambda error: error.rel_l2),
+        ("worst_row_rel_l2", "Worst relative L2 error of a row", lambda error: error.worst_row_rel_l2),
+        ("worst_elementwise", "Worst error of an element", lambda error: error.worst_elementwise),
+        (
+            "error_over_tolerance",
+            "Worst error over its tolerance",
+            lambda error: measure_error(error, numerics),
+        ),
+    )
+    for name, label, measure in measures:
+        worst = _find_worst(run.cases, measure)
+        if worst is not None:
+            case, value = worst
+            yield seen(name, value, label, None if case.kind is CaseKind.HIDDEN else case.case)
+
+
+def _find_worst(
+    cases: Iterable[CaseResult], measure: Callable[[OutputError], float]
+) -> tuple[CaseResult, float] | None:
+    """Return the case with the largest error and that error; NaN counts as infinite."""
+    worst: tuple[CaseResult, float] | None = None
+    for case in cases:
+        for error in case.errors:
+            value = float(measure(error))
+            if math.isnan(value):
+                value = math.inf
+            if worst is None or value > worst[1]:
+                worst = case, value
+    return worst

@@ -1,0 +1,73 @@
+"""Exit codes, and the one place that turns an exception into a line on standard error.
+
+Imports nothing of the vocabulary at the top: this module is loaded before any command is known.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+import click
+
+__all__ = ["EXIT_CODES", "ExitCode", "explain_failure"]
+
+
+class ExitCode(IntEnum):
+    """What the process says to whoever started it."""
+
+    OK = 0
+    FAULT = 1
+    USAGE = 2
+    DIFFERENT = 3
+    INTERRUPTED = 130
+
+
+#: Meaning of every exit code, as the help and the documentation print it.
+EXIT_CODES: Final[dict[int, str]] = {
+    ExitCode.OK: "done",
+    ExitCode.FAULT: "a fault of the grader or of this machine",
+    ExitCode.USAGE: "wrong usage or bad input: a missing path, an unknown task or id, a broken task folder",
+    ExitCode.DIFFERENT: "a verdict differs from the expected one, or a check failed",
+    ExitCode.INTERRUPTED: "interrupted; the same command goes on where it stopped",
+}
+
+#: Codes of faults that a person corrects on the command line, whoever raised them.
+_USAGE_FAULTS: Final = frozenset(
+    {
+        "ambiguous_id",
+        "foreign_database",
+        "invalid_decision",
+        "missing_path",
+        "no_database",
+        "no_folder",
+        "not_a_database",
+        "not_found",
+        "unknown_id",
+        "unknown_task",
+    }
+)
+
+
+def explain_failure(error: Exception) -> ExitCode:
+    """Print what went wrong, in one line, and return the exit code.
+
+    An exception without a fault is a defect of the grader: its traceback is wanted, so it comes first.
+    """
+    from pipeline.types import Fault, Owner
+
+    fault = getattr(error, "fault", None)
+    if not isinstance(fault, Fault):
+        import traceback
+
+        click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        click.echo(
+            "error: this is a defect of nki-grader, not of your input: please report it with the lines above",
+            err=True,
+        )
+        return ExitCode.FAULT
+    from pipeline.report.visible import show_controls
+
+    click.echo("error: " + show_controls(" ".join(str(fault).split())), err=True)
+    correctable = fault.owner in (Owner.SUBMISSION, Owner.TASK) or fault.code in _USAGE_FAULTS
+    return ExitCode.USAGE if correctable else ExitCode.FAULT

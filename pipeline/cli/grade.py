@@ -1,0 +1,200 @@
+"""``nki-grader grade``: submissions in; grades, a queue for people and a report out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.errors import ExitCode
+from pipeline.cli.options import database_option, grading_options, json_option, plain_option
+from pipeline.cli.render import Cell, Screen, print_json, show_overall, style_of
+
+if TYPE_CHECKING:
+    from pipeline.graph.batch import BatchOutcome, Progress
+    from pipeline.library.submissions import Received
+    from pipeline.store import GradingSummary
+    from pipeline.types import Rejection, Verdict
+
+__all__ = ["command"]
+
+
+@click.command("grade", short_help="Grade submissions: files, folders or JSONL.")
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path, exists=True)
+)
+@database_option
+@click.option("--task", "task_id", metavar="ID", help="Task of every submission.  [default: told by its place]")
+@grading_options
+@click.option(
+    "--report",
+    "report_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where to write the HTML report.  [default: beside the database]",
+)
+@json_option
+@plain_option
+def command(
+    paths: tuple[Path, ...],
+    database: Path,
+    task_id: str | None,
+    report_path: Path | None,
+    as_json: bool,
+    plain: bool,
+    **grading: Any,
+) -> int:
+    """Grade the submissions at PATH: .py files, folders of them, or .jsonl files.
+
+    A submission's task is the one given by --task, the "task" of its JSONL row, or the folder it lies in
+    (TASK/... or TASK/solutions/...). What was graded before under the same task, rubric, judge and
+    tool versions is not graded again, so the same command goes on where an interrupted one stopped.
+
+    \b
+    Example:
+      nki-grader grade submissions/ --task matmul_tiled --db night.duckdb
+    """
+    from pipeline.cli.lookup import echo_notices
+    from pipeline.cli.session import check_task, read_settings
+    from pipeline.graph.batch import grade_batch
+    from pipeline.graph.services import open_services
+    from pipeline.library.submissions import collect
+    from pipeline.report.render import report_path_for, write_report
+    from pipeline.store import open_store
+
+    settings = read_settings(grading)
+    tasks = check_task(settings, task_id)
+    with open_store(database) as store:
+        echo_notices(store)
+        with open_services(store, settings) as services:
+            expected: dict[str, Verdict] = {}
+            items = _note_expected(collect(paths, tasks, task_id), expected)
+            with _progress_bar(quiet=as_json) as on_progress:
+                outcome = grade_batch(items, services, on_progress=on_progress)
+        rows = store.list_gradings(outcome.batch_id)
+        report = write_report(store, outcome.batch_id, report_path or report_path_for(database))
+    differing = _find_differing(rows, expected)
+    if as_json:
+        print_json(_as_data(outcome, rows, expected, database, report))
+    else:
+        _print_outcome(Screen(plain), outcome, rows, expected, database, report)
+    if outcome.interrupted:
+        done = outcome.graded + outcome.waiting
+        click.echo(f"interrupted: {done} of {outcome.total} done; run the same command to go on", err=True)
+        return ExitCode.INTERRUPTED
+    return ExitCode.DIFFERENT if differing else ExitCode.OK
+
+
+def _note_expected(
+    items: Iterable[Received | Rejection], expected: dict[str, Verdict]
+) -> Iterator[Received | Rejection]:
+    """Pass `items` on and remember the verdicts that a task's own solutions declare: the store never sees them."""
+    from pipeline.library.submissions import Received
+
+    for item in items:
+        if isinstance(item, Received) and item.submission.expected is not None:
+            expected[item.submission.id] = item.submission.expected
+        yield item
+
+
+def _find_differing(rows: Iterable[GradingSummary], expected: dict[str, Verdict]) -> list[GradingSummary]:
+    return [
+        row for row in rows if row.submission_id in expected and row.verdict != expected[row.submission_id]
+    ]
+
+
+@contextmanager
+def _progress_bar(*, quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Show a bar on standard error while the batch runs; nothing where nobody watches."""
+    import sys
+
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        line = bar.add_task("grading", total=None)
+
+        def advance(progress: Progress) -> None:
+            bar.update(line, completed=progress.done, total=progress.total)
+
+        yield advance
+
+
+def _print_outcome(
+    screen: Screen,
+    outcome: BatchOutcome,
+    rows: list[GradingSummary],
+    expected: dict[str, Verdict],
+    database: Path,
+    report: Path,
+) -> None:
+    columns = ["submission", "task", "verdict", *(["expected"] if expected else []), "overall", "route", "reason"]
+    screen.table(columns, [_as_cells(row, expected) for row in rows])
+    for rejection in outcome.rejections:
+        screen.line(f"rejected: {rejection.origin}: {rejection.fault}", style="yellow")
+    screen.line()
+    screen.line(
+        f"{outcome.total} submissions: {outcome.graded} graded, {outcome.waiting} waiting for a person, "
+        f"{outcome.held} held, {len(outcome.rejections)} rejected "
+        f"({outcome.computed} worked on now, {outcome.unchanged} unchanged)"
+    )
+    if expected:
+        known = [row for row in rows if row.submission_id in expected]
+        differing = _find_differing(rows, expected)
+        style = "red" if differing else "green"
+        screen.line(f"{len(known) - len(differing)} of {len(known)} verdicts as expected", style=style)
+    screen.line(f"Report: {report}")
+    screen.line(f"Queue:  nki-grader review list --db {database}")
+
+
+def _as_cells(row: GradingSummary, expected: dict[str, Verdict]) -> list[str | Cell]:
+    verdict = row.verdict.value if row.verdict else "none yet"
+    cells: list[str | Cell] = [row.origin or row.submission_id, row.task_id, style_of(verdict)]
+    if expected:
+        wanted = expected.get(row.submission_id)
+        if wanted is None:
+            cells.append("")
+        else:
+            met = wanted == row.verdict
+            cells.append(Cell(f"{'✓' if met else '✗'} {wanted.value}", "green" if met else "bold red"))
+    route = row.destination.value if row.destination else row.state
+    return [*cells, show_overall(row.overall, row.passed), style_of(route), row.reason]
+
+
+def _as_data(
+    outcome: BatchOutcome,
+    rows: list[GradingSummary],
+    expected: dict[str, Verdict],
+    database: Path,
+    report: Path,
+) -> dict[str, Any]:
+    differing = {row.grading_id for row in _find_differing(rows, expected)}
+    return {
+        "batch": outcome.batch_id,
+        "database": str(database),
+        "report": str(report),
+        "total": outcome.total,
+        "computed": outcome.computed,
+        "unchanged": outcome.unchanged,
+        "graded": outcome.graded,
+        "waiting": outcome.waiting,
+        "held": outcome.held,
+        "interrupted": outcome.interrupted,
+        "gradings": [
+            {
+                **row.model_dump(mode="json"),
+                "expected": expected.get(row.submission_id),
+                "as_expected": row.grading_id not in differing if row.submission_id in expected else None,
+            }
+            for row in rows
+        ],
+        "rejections": [rejection.model_dump(mode="json") for rejection in outcome.rejections],
+    }

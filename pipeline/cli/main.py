@@ -1,0 +1,74 @@
+"""The entry point: finds the command, runs it, and turns what went wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from pipeline import __version__
+from pipeline.cli.errors import EXIT_CODES, ExitCode, explain_failure
+
+__all__ = ["command_line", "main"]
+
+#: Module of every command. A command's own module imports click alone; the rest comes when it runs.
+COMMANDS = {
+    "grade": "pipeline.cli.grade",
+    "show": "pipeline.cli.show",
+    "review": "pipeline.cli.review",
+    "report": "pipeline.cli.report",
+    "tasks": "pipeline.cli.tasks",
+    "emulate": "pipeline.cli.emulate",
+    "doctor": "pipeline.cli.doctor",
+}
+
+_EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+
+@click.group(
+    cls=_LazyGroup,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(__version__, prog_name="nki-grader")
+def command_line() -> None:
+    """Pre-grade NKI kernels for AWS Trainium the way an expert reviewer would.
+
+    \b
+    Start with:
+      nki-grader grade SUBMISSIONS    files, folders or JSONL
+      nki-grader review list          what waits for a person
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line on `arguments` (those of the process by default) and exit with a documented code."""
+    try:
+        status = command_line.main(
+            args=None if arguments is None else list(arguments), prog_name="nki-grader", standalone_mode=False
+        )
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        status = ExitCode.INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        status = ExitCode.USAGE
+    except Exception as error:
+        status = explain_failure(error)
+    sys.exit(status)

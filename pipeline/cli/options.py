@@ -1,0 +1,114 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from pipeline.config import DEFAULT_DATABASE
+
+__all__ = ["database_option", "grading_options", "json_option", "plain_option", "read_rubric_versions"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+database_option = click.option(
+    "--db",
+    "database",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=DEFAULT_DATABASE,
+    show_default=True,
+    metavar="FILE",
+    help="Database that everything is kept in.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output.")
+
+plain_option = click.option(
+    "--plain", is_flag=True, help="No colour and no frames; the default where output is not a terminal."
+)
+
+
+def _keep_pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    return read_rubric_versions(values)
+
+
+def read_rubric_versions(values: tuple[str, ...]) -> dict[str, str]:
+    """Return ``("matmul=v2", ...)`` as a dictionary from rubric id to version.
+
+    Raises:
+        click.BadParameter: If a value is no pair, or names a rubric twice.
+    """
+    versions: dict[str, str] = {}
+    for value in values:
+        name, separator, version = value.partition("=")
+        if not (name and separator and version):
+            raise click.BadParameter(f"{value!r} is not ID=VERSION, e.g. performance_quality=v1")
+        if name in versions:
+            raise click.BadParameter(f"rubric {name!r} is given twice")
+        versions[name] = version
+    return versions
+
+
+_GRADING_OPTIONS = (
+    click.option(
+        "--tasks",
+        "tasks_root",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="DIR",
+        help="Folder with one folder per task.  [default: the tasks that ship with nki-grader]",
+    ),
+    click.option(
+        "--rubrics",
+        "rubrics_root",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="DIR",
+        help="Folder with one folder per rubric and their lock.  [default: the rubrics that ship with nki-grader]",
+    ),
+    click.option(
+        "--rubric",
+        "rubric_versions",
+        multiple=True,
+        metavar="ID=VERSION",
+        callback=_keep_pairs,
+        help="Use this version of a rubric, not the latest; may be repeated.",
+    ),
+    click.option(
+        "--judge",
+        default="rules",
+        show_default=True,
+        metavar="NAME",
+        help="Who drafts scores and feedback.",
+    ),
+    click.option(
+        "--target", metavar="CHIP", help="Chip to grade for, e.g. trn2.  [default: the task's first]"
+    ),
+    click.option(
+        "--toolchain", metavar="VERSION", help="NKI version to grade under.  [default: the task's first]"
+    ),
+    click.option(
+        "--sandbox",
+        type=click.Choice(["bubblewrap", "namespaces", "landlock", "limits"]),
+        help="Isolation to insist on.  [default: the strongest that this machine offers; see doctor]",
+    ),
+    click.option(
+        "--allow-unsandboxed",
+        is_flag=True,
+        help="Grade even where only plain limits are possible; such grades always go to a person.",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1, max=1024),
+        metavar="N",
+        help="Submissions worked on at a time.  [default: one per core]",
+    ),
+)
+
+
+def grading_options(function: _Function) -> _Function:
+    """Add the options that say how submissions are graded."""
+    for option in reversed(_GRADING_OPTIONS):
+        function = option(function)
+    return function

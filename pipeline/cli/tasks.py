@@ -1,0 +1,156 @@
+"""``nki-grader tasks``: what can be graded, and whether grading tells its good solutions from its bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.cli.errors import ExitCode
+from pipeline.cli.options import grading_options, json_option, plain_option
+from pipeline.cli.render import Cell, Screen, print_json, style_of
+
+if TYPE_CHECKING:
+    from pipeline.config import Settings
+    from pipeline.types import Task
+
+__all__ = ["command"]
+
+
+@click.group("tasks", short_help="List tasks, or check that grading tells good solutions from bad.")
+def command() -> None:
+    """List tasks, or check that grading tells their good solutions from their bad ones."""
+
+
+@command.command("list", short_help="List the tasks.")
+@click.option(
+    "--tasks",
+    "root",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Folder with one folder per task.  [default: the tasks that ship with nki-grader]",
+)
+@json_option
+@plain_option
+def list_tasks(root: Path | None, as_json: bool, plain: bool) -> int:
+    """List the tasks; a broken one is named with its fault and makes the exit code 2."""
+    from pipeline.cli.errors import explain_failure
+    from pipeline.library.roots import tasks_root
+    from pipeline.library.tasks import TaskError, load_tasks
+
+    broken: list[TaskError] = []
+    tasks = load_tasks(root or tasks_root(), on_fault=broken.append)
+    if as_json:
+        print_json([_as_data(task) for task in tasks.values()])
+    else:
+        Screen(plain).table(
+            ["task", "family", "rubric", "entry", "cases", "solutions", "title"],
+            [
+                [
+                    task.id,
+                    task.family.value,
+                    task.rubric,
+                    task.entry,
+                    str(len(task.cases)),
+                    str(len(task.solutions)),
+                    task.title,
+                ]
+                for task in tasks.values()
+            ],
+        )
+    for error in broken:
+        explain_failure(error)
+    return ExitCode.USAGE if broken else ExitCode.OK
+
+
+@command.command("check", short_help="Run every solution of a task and compare the verdicts.")
+@click.argument("task_ids", nargs=-1, metavar="[ID]...")
+@grading_options
+@json_option
+@plain_option
+def check_tasks(task_ids: tuple[str, ...], as_json: bool, plain: bool, **grading: Any) -> int:
+    """Load the tasks called ID (all by default), grade every solution, and compare with its expected verdict.
+
+    Works in a database of its own that is deleted afterwards. Exits with 3 if a verdict differs.
+    """
+    from pipeline.cli.session import check_task, read_settings, unknown_task
+
+    settings = read_settings(grading)
+    tasks = check_task(settings, None)
+    for task_id in task_ids:
+        if task_id not in tasks:
+            raise unknown_task(task_id, tasks)
+    chosen = [tasks[task_id] for task_id in task_ids or tasks]
+    verdicts = _grade_solutions(chosen, settings)
+    rows = [
+        (task.id, solution.name, solution.expected.value, verdicts[task.id, solution.name])
+        for task in chosen
+        for solution in task.solutions
+    ]
+    differing = sum(expected != got for *_, expected, got in rows)
+    if as_json:
+        print_json(
+            [
+                {"task": task, "solution": name, "expected": expected, "verdict": got}
+                for task, name, expected, got in rows
+            ]
+        )
+    else:
+        screen = Screen(plain)
+        screen.table(
+            ["", "task", "solution", "expected", "verdict"],
+            [[_mark(expected == got), task, name, expected, style_of(got)] for task, name, expected, got in rows],
+        )
+        screen.line(
+            f"{len(rows) - differing} of {len(rows)} verdicts as expected", style="red" if differing else "green"
+        )
+    return ExitCode.DIFFERENT if differing else ExitCode.OK
+
+
+def _grade_solutions(tasks: list[Task], settings: Settings) -> Mapping[tuple[str, str], str]:
+    """Return the verdict of every solution by task and file name."""
+    import tempfile
+
+    from pipeline.graph.batch import grade_batch
+    from pipeline.graph.services import open_services
+    from pipeline.library.submissions import Received, admit_code
+    from pipeline.store import open_store
+
+    identities: dict[tuple[str, str], str] = {}
+    items: list[Received] = []
+    for task in tasks:
+        for solution in task.solutions:
+            submission = admit_code(task, solution.code.encode())
+            items.append(Received(origin=f"{task.id}/{solution.name}", submission=submission))
+            identities[task.id, solution.name] = submission.id
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_store(Path(folder, "check.duckdb")) as store,
+        open_services(store, settings) as services,
+    ):
+        outcome = grade_batch(items, services)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        rows = store.list_gradings(outcome.batch_id)
+    verdicts = {row.submission_id: row.verdict.value for row in rows if row.verdict is not None}
+    return {name: verdicts.get(identity, "not graded") for name, identity in identities.items()}
+
+
+def _mark(good: bool) -> Cell:
+    return Cell("✓", "green") if good else Cell("✗", "bold red")
+
+
+def _as_data(task: Task) -> dict[str, Any]:
+    return {
+        "id": task.id,
+        "title": task.title,
+        "family": task.family.value,
+        "rubric": task.rubric,
+        "entry": task.entry,
+        "targets": list(task.targets),
+        "toolchain": list(task.toolchain),
+        "cases": len(task.cases),
+        "solutions": {solution.name: solution.expected.value for solution in task.solutions},
+    }

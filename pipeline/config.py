@@ -1,0 +1,42 @@
+"""What a run can be told to do differently; the command line and the Python API both fill this in."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["DEFAULT_DATABASE", "Settings"]
+
+DEFAULT_DATABASE = Path("nki-grader.duckdb")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of one run.
+
+    Attributes:
+        tasks: Folder with task folders; None for those that ship with the grader.
+        rubrics: Folder with rubric folders and their lock; None for those that ship with the grader.
+        target: Chip to grade for; None for each task's first.
+        toolchain: NKI version to grade under; None for each task's first.
+        judge: Name of the judge that drafts scores and feedback.
+        rubric_versions: Rubric id to version; a rubric left out is used in its latest locked version.
+        sandbox: Isolation level to insist on; None for the strongest this machine offers.
+        allow_unsandboxed: Grade even where nothing stronger than plain limits is possible.
+        workers: Submissions traced, and programs computed, at a time.
+    """
+
+    tasks: Path | None = None
+    rubrics: Path | None = None
+    target: str | None = None
+    toolchain: str | None = None
+    judge: str = "rules"
+    rubric_versions: dict[str, str] = field(default_factory=dict)
+    sandbox: str | None = None
+    allow_unsandboxed: bool = False
+    workers: int = field(default_factory=_cores)

@@ -1,0 +1,138 @@
+"""Functions of `nki.language` that also name operators: ``nl.add`` is called, and passed as ``op=``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Final
+
+from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.inventory import unexpected_keyword
+from pipeline.emulator.operations.activations import ACTIVATIONS
+from pipeline.emulator.operations.operators import OPERATORS
+
+__all__ = ["LanguageFunction", "activation_name", "call_checked", "checked", "operator_name"]
+
+#: NumPy functions that earlier dialects took as operators, and what to write now.
+_NUMPY_NAMES: Final = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum", "sum": "add"}
+
+
+class LanguageFunction:
+    """A function of `nki.language`, compared by identity and usable as a dictionary key.
+
+    Attributes:
+        name: Name in `nki.language`.
+        operator: The ALU operator it stands for as ``op=``, or None.
+        activation: The activation function it stands for as ``op=``, or None.
+    """
+
+    __slots__ = ("_call", "activation", "name", "operator")
+
+    def __init__(self, name: str, call: Callable[..., Any] | None, operator: str | None = None) -> None:
+        self.name = name
+        self.operator = operator or (name if name in OPERATORS or name == "bypass" else None)
+        self.activation = name if name in ACTIVATIONS else None
+        self._call = call
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the language function.
+
+        Raises:
+            KernelError: If the emulator knows it as an operator only.
+        """
+        if self._call is not None:
+            return call_checked(self.name, self._call, args, kwargs)
+        raise KernelError(
+            KernelErrorKind.UNSUPPORTED,
+            f"calling nl.{self.name} is not emulated yet; it can be passed as op= of an nki.isa function",
+        )
+
+    def __repr__(self) -> str:
+        return f"nl.{self.name}"
+
+
+def call_checked(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call a function of ours as ``nl.<name>``; arguments that do not fit are the kernel's error, not Python's.
+
+    Raises:
+        KernelError: If they do not fit its signature.
+    """
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        # Raised before the function was entered, so by the binding of its arguments.
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        parameters = inspect.signature(function).parameters
+        problem = str(error).partition("() ")[2]
+        for keyword in kwargs:
+            if keyword not in parameters:
+                problem = unexpected_keyword(keyword, parameters)
+                break
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR, f"nl.{name} {problem}; it is nl.{name}({', '.join(parameters)})"
+        ) from None
+
+
+def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` as `nki.language` exports it, refusing arguments that do not fit."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return call_checked(name, function, args, kwargs)
+
+    return call
+
+
+def operator_name(value: object, where: str) -> str:
+    """Return the ALU operator that `value` stands for.
+
+    Args:
+        value: What the kernel passed.
+        where: Function and parameter, for the message.
+
+    Raises:
+        KernelError: If it stands for none.
+    """
+    if isinstance(value, LanguageFunction) and value.operator is not None:
+        return value.operator
+    raise _no_function(value, where, "an ALU operator")
+
+
+def activation_name(value: object, where: str) -> str:
+    """Return the activation function that `value` stands for.
+
+    Args:
+        value: What the kernel passed.
+        where: Function and parameter, for the message.
+
+    Raises:
+        KernelError: If it stands for none.
+    """
+    if isinstance(value, LanguageFunction) and value.activation is not None:
+        return value.activation
+    raise _no_function(value, where, "an activation function")
+
+
+def _no_function(value: object, where: str, wanted: str) -> KernelError:
+    if isinstance(value, LanguageFunction):
+        return KernelError(KernelErrorKind.COMPILE_ERROR, f"{where}: {value!r} is not {wanted}")
+    module = (
+        getattr(type(value), "__module__", "") if not callable(value) else getattr(value, "__module__", "")
+    )
+    name = getattr(value, "__name__", None)
+    if isinstance(name, str) and (module or "").startswith("numpy"):
+        name = _NUMPY_NAMES.get(name, name)
+        remedy = f"NumPy functions are no longer accepted; use nl.{name}"
+    else:
+        remedy = "pass a function of nki.language, for example nl.add"
+    return KernelError(
+        KernelErrorKind.COMPILE_ERROR, f"{where} takes {wanted}, not {type(value).__name__}; {remedy}"
+    )

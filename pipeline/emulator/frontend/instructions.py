@@ -1,0 +1,287 @@
+"""The functions of `nki.isa`, generated from the operation table: they bind arguments and record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from operator import index as as_index
+from typing import Any, Final, cast
+
+import numpy as np
+
+from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.frontend.enums import Engine
+from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.functions import activation_name, operator_name
+from pipeline.emulator.frontend.inventory import unexpected_keyword
+from pipeline.emulator.frontend.recorder import Recorder, active_recorder, calling_line
+from pipeline.emulator.frontend.tensor import NkiTensor
+from pipeline.emulator.frontend.values import MemoryRegion
+from pipeline.emulator.operations import OPERATIONS, REQUIRED, Operation, Parameter, ParameterKind
+from pipeline.emulator.program import Scalar
+from pipeline.emulator.targets import ENGINES
+
+__all__ = ["ISA_FUNCTIONS", "IsaFunction", "NkiInstruction"]
+
+_ENGINE_INDEX: Final = {name: index for index, name in enumerate(ENGINES)}
+
+
+class NkiInstruction:
+    """Handle of a recorded instruction.
+
+    The recorded order is the execution order, so a dependency on an earlier instruction always holds.
+    """
+
+    __slots__ = ("_position",)
+
+    def __init__(self, position: int) -> None:
+        self._position = position
+
+    def depends_on(self, *producers: NkiInstruction) -> NkiInstruction:
+        """Require that `producers` run before this instruction.
+
+        Raises:
+            KernelError: If one was recorded later.
+        """
+        if any(producer._position > self._position for producer in producers):
+            raise KernelError(
+                KernelErrorKind.UNSUPPORTED,
+                "depends_on an instruction recorded later: the emulator executes in the order of the source",
+            )
+        return self
+
+
+class IsaFunction:
+    """One function of `nki.isa`."""
+
+    __slots__ = ("__name__", "_defaults", "_operation", "_parameters", "_slots")
+
+    def __init__(self, operation: Operation) -> None:
+        self._operation = operation
+        self.__name__ = operation.name
+        self._parameters = operation.parameters
+        # The trailing name= of every function is no part of the table.
+        self._slots = {parameter.name: slot for slot, parameter in enumerate(operation.parameters)}
+        self._slots["name"] = len(self._parameters)
+        self._defaults: list[Any] = [*(parameter.default for parameter in operation.parameters), None]
+
+    def __repr__(self) -> str:
+        return f"nisa.{self.__name__}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NkiInstruction:
+        """Record one instruction.
+
+        Raises:
+            KernelError: If the arguments do not fit, or the target does not have the operation.
+        """
+        recorder = active_recorder()
+        values = self._bind(args, kwargs)
+        operation = self._operation
+        tensors: list[int] = []
+        scalars: list[Scalar] = []
+        arguments: list[NkiTensor | None] = []
+        engine: object = None
+        for parameter, value in zip(self._parameters, values, strict=False):
+            kind = parameter.kind
+            if kind is _ENGINE_KIND:
+                engine = value
+                continue
+            if kind in _TENSOR_KINDS:
+                if isinstance(value, NkiTensor):
+                    tensors.append(recorder.pattern_of(value))
+                    arguments.append(value)
+                    if kind is _OPERAND_KIND:
+                        scalars.append(None)
+                    continue
+                tensors.append(-1)
+                arguments.append(None)
+                if kind is not _OPERAND_KIND:
+                    if value is None and parameter.default is None:
+                        continue
+                    if value is REQUIRED:
+                        raise self._missing(parameter)
+                    raise self._wrong(parameter, value, "a tensor")
+            scalars.append(self._scalar(parameter, value))
+        if self.__name__ == "nc_matmul":
+            self._resolve_accumulation(recorder, arguments, scalars)
+        chosen = self._choose_engine(engine, arguments, scalars)
+        line = calling_line()
+        if operation.name not in recorder.operations:
+            self._require_available(recorder)
+            recorder.operations[operation.name] = len(recorder.operations)
+        position = recorder.record(
+            recorder.operations[operation.name], _ENGINE_INDEX[chosen], tuple(tensors), tuple(scalars), line
+        )
+        return NkiInstruction(position)
+
+    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """Return one value per parameter, then that of ``name``."""
+        values = self._defaults.copy()
+        if len(args) >= len(values):
+            raise self._refuse(
+                f"takes {len(self._parameters)} arguments, {len(args)} were given: {self._signature()}"
+            )
+        values[: len(args)] = args
+        for keyword, value in kwargs.items():
+            slot = self._slots.get(keyword)
+            if slot is None:
+                raise self._unknown_keyword(keyword)
+            if slot < len(args):
+                raise self._refuse(f"got two values for {keyword!r}")
+            values[slot] = value
+        return values
+
+    def _scalar(self, parameter: Parameter, value: Any) -> Scalar:
+        """Return a compile-time argument as the program holds it."""
+        if value is REQUIRED:
+            raise self._missing(parameter)
+        if value is parameter.default:
+            return cast("Scalar", value)
+        kind = parameter.kind
+        where = f"nisa.{self.__name__}: {parameter.name}"
+        result: Scalar
+        if kind is ParameterKind.OPERATOR:
+            result = operator_name(value, where)
+        elif kind is ParameterKind.ACTIVATION:
+            result = activation_name(value, where)
+        elif kind in (ParameterKind.NUMBER, ParameterKind.OPERAND):
+            result = _number(value)
+            if result is None:
+                raise self._wrong(
+                    parameter, value, "a number or a tile" if kind is ParameterKind.OPERAND else "a number"
+                )
+        elif kind is ParameterKind.FLAG:
+            if not isinstance(value, bool | np.bool_):
+                raise self._wrong(parameter, value, "True or False")
+            result = bool(value)
+        elif kind is ParameterKind.CHOICE:
+            if not isinstance(value, Enum):
+                raise self._wrong(
+                    parameter, value, f"an enum member, one of {', '.join(sorted(parameter.choices))}"
+                )
+            result = value.name
+        else:
+            result = _integers(value)
+            if result is None:
+                raise self._wrong(parameter, value, "an integer or a list of integers")
+        if parameter.choices and isinstance(result, str) and result not in parameter.choices:
+            raise self._refuse(
+                f"does not take {parameter.name}={result}; it takes {', '.join(sorted(parameter.choices))}"
+            )
+        return result
+
+    def _choose_engine(
+        self, engine: object, arguments: Sequence[NkiTensor | None], scalars: Sequence[Scalar]
+    ) -> str:
+        operation = self._operation
+        if engine is None or engine == "unknown" or engine is Engine.unknown:
+            if operation.choose_engine is None:
+                return operation.engines[0]
+            memories = [None if tensor is None else _memory(tensor.buffer) for tensor in arguments]
+            dtypes = [None if tensor is None else str(tensor.dtype) for tensor in arguments]
+            return operation.choose_engine(dtypes, memories, scalars)
+        if not isinstance(engine, Engine):
+            raise self._refuse(
+                f"takes engine=nisa.engine.<name>, not {type(engine).__name__} {str(engine)[:20]!r}"
+            )
+        if engine.name not in operation.engines:
+            raise self._refuse(
+                f"cannot run on the {engine.name} engine; it runs on {', '.join(operation.engines)}",
+                KernelErrorKind.ILLEGAL_ON_TARGET,
+            )
+        return engine.name
+
+    def _resolve_accumulation(
+        self, recorder: Recorder, arguments: Sequence[NkiTensor | None], scalars: list[Scalar]
+    ) -> None:
+        """Turn ``accumulate=None`` into the flag it means, and note that the destination was written."""
+        destination = arguments[0]
+        if destination is None or destination.buffer is not MemoryRegion.psum:
+            return
+        written = destination._storage.written
+        view, width = destination._view, DTYPES[destination.dtype].itemsize
+        slot = self._operation.scalar_slots["accumulate"]
+        if scalars[slot] is None:
+            scalars[slot] = written.accumulates(view, width, repr(destination))
+        written.mark(view, width)
+
+    def _require_available(self, recorder: Recorder) -> None:
+        operation = self._operation
+        if recorder.target.name not in operation.targets:
+            raise self._refuse(
+                f"does not exist on {recorder.target.name}; it needs {', '.join(sorted(operation.targets))}",
+                KernelErrorKind.ILLEGAL_ON_TARGET,
+            )
+        if _version(recorder.version) < _version(operation.since):
+            raise self._refuse(
+                f"exists since NKI {operation.since}; this kernel is compiled for {recorder.version}"
+            )
+
+    def _missing(self, parameter: Parameter) -> KernelError:
+        hint = ""
+        if parameter.name == "dst":
+            hint = "; instructions return no tile: allocate one with nl.ndarray and pass it as dst"
+        return self._refuse(f"misses its argument {parameter.name}{hint}; it is {self._signature()}")
+
+    def _unknown_keyword(self, keyword: str) -> KernelError:
+        return self._refuse(f"{unexpected_keyword(keyword, list(self._slots))}; it is {self._signature()}")
+
+    def _wrong(self, parameter: Parameter, value: object, wanted: str) -> KernelError:
+        return self._refuse(f"{parameter.name} must be {wanted}, not {type(value).__name__} {_show(value)}")
+
+    def _refuse(self, message: str, kind: KernelErrorKind = KernelErrorKind.COMPILE_ERROR) -> KernelError:
+        return KernelError(kind, f"nisa.{self.__name__} {message}")
+
+    def _signature(self) -> str:
+        shown = [
+            parameter.name if parameter.default is REQUIRED else f"{parameter.name}={parameter.default}"
+            for parameter in self._parameters
+        ]
+        return f"nisa.{self.__name__}({', '.join(shown)})"
+
+
+_ENGINE_KIND: Final = ParameterKind.ENGINE
+_OPERAND_KIND: Final = ParameterKind.OPERAND
+_TENSOR_KINDS: Final = frozenset(kind for kind in ParameterKind if kind.in_tensors)
+
+
+def _show(value: object) -> str:
+    """Return a value as a message shows it: one short line."""
+    return " ".join(repr(value)[:200].split())[:40]
+
+
+def _number(value: Any) -> int | float | None:
+    """Return a Python or NumPy number as the plain Python one, None if it is neither."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, bool | int):
+        return int(value) if abs(value) < 1 << 62 else float(value)
+    return float(value) if isinstance(value, float) else None
+
+
+def _integers(value: Any) -> int | tuple[int, ...] | None:
+    """Return an integer, or a possibly nested list of them as one flat tuple; None if it is neither."""
+    try:
+        if not isinstance(value, list | tuple):
+            return as_index(value)
+        flat: list[int] = []
+        for part in value:
+            flat += (
+                [as_index(number) for number in part] if isinstance(part, list | tuple) else [as_index(part)]
+            )
+    except TypeError:
+        return None
+    return tuple(flat)
+
+
+def _memory(buffer: MemoryRegion) -> str:
+    return "hbm" if buffer in (MemoryRegion.private_hbm, MemoryRegion.shared_hbm) else buffer.value
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2])
+
+
+ISA_FUNCTIONS: Final[dict[str, Callable[..., NkiInstruction]]] = {
+    name: IsaFunction(operation) for name, operation in OPERATIONS.items()
+}

@@ -1,0 +1,55 @@
+"""`nki.language`: products, transposes and the identity matrix. Source: their docstrings, NKI 0.6."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.emulator.frontend.creation import ndarray, new_tile
+from pipeline.emulator.frontend.elementwise import FUNCTIONS, require_tile
+from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.instructions import ISA_FUNCTIONS
+from pipeline.emulator.frontend.tensor import NkiTensor
+from pipeline.emulator.frontend.values import MemoryRegion
+
+__all__ = ["matmul", "shared_identity_matrix", "transpose"]
+
+
+def matmul(x: Any, y: Any, transpose_x: bool = False) -> NkiTensor:
+    """Return ``x.T @ y`` in PSUM, as float32."""
+    left, right = require_tile(x, "matmul"), require_tile(y, "matmul")
+    if not transpose_x:
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            "nl.matmul needs transpose_x=True: the tensor engine contracts over partitions, so pass x "
+            "transposed",
+        )
+    if left.ndim != 2 or right.ndim != 2 or left.shape[0] != right.shape[0]:
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"nl.matmul of {left!r} and {right!r}: both need two dimensions and the same partition "
+            "(contraction) size",
+        )
+    result = new_tile((left.shape[1], right.shape[1]), "float32", MemoryRegion.psum)
+    ISA_FUNCTIONS["nc_matmul"](result, left, right)
+    return result
+
+
+def transpose(x: Any, dtype: Any = None) -> NkiTensor:
+    """Return the transpose of a two-dimensional tile, in PSUM."""
+    tile = require_tile(x, "transpose")
+    if tile.ndim != 2:
+        raise KernelError(KernelErrorKind.COMPILE_ERROR, f"nl.transpose of {tile!r}: it needs two dimensions")
+    result = new_tile(
+        (tile.shape[1], tile.shape[0]), tile.dtype if dtype is None else dtype, MemoryRegion.psum
+    )
+    ISA_FUNCTIONS["nc_transpose"](result, tile)
+    return result
+
+
+def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: NkiTensor | None = None) -> NkiTensor:
+    """Build the identity matrix of order `n` in SBUF: one where partition and column agree."""
+    difference = ndarray((n, n), "int32")
+    ISA_FUNCTIONS["iota"](difference, pattern=[[-1, n]], offset=0, channel_multiplier=1)
+    result = ndarray((n, n), dtype) if dst is None else dst
+    ISA_FUNCTIONS["tensor_scalar"](result, difference, op0=FUNCTIONS["equal"], operand0=0.0)
+    return result

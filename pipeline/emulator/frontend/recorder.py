@@ -1,0 +1,262 @@
+"""The program under construction, and the session that a submission's calls find it through."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.psum import WrittenRegions
+from pipeline.emulator.frontend.values import MemoryRegion, TileSize
+from pipeline.emulator.program import (
+    DEFAULT_LIMITS,
+    FORMAT_VERSION,
+    AccessPattern,
+    Instruction,
+    Program,
+    Scalar,
+    Tensor,
+)
+from pipeline.emulator.targets import Target
+
+if TYPE_CHECKING:
+    from pipeline.emulator.frontend.tensor import NkiTensor
+
+__all__ = [
+    "DIALECT",
+    "Recorder",
+    "Session",
+    "Storage",
+    "active_recorder",
+    "active_session",
+    "calling_line",
+    "open_session",
+]
+
+DIALECT: Final = "nki"
+_MAX_NAME: Final = 200
+_OUR_CODE: Final = str(Path(__file__).parent) + "/"
+
+
+@dataclass(slots=True, eq=False)
+class Storage:
+    """One allocation, which any number of views share.
+
+    Attributes:
+        recorder: Whose program it belongs to.
+        index: Into the program's tensors.
+        name: What the author calls it.
+        buffer: Where it lies.
+        size: Elements, in the declared data type.
+        is_input: Whether it is a parameter of the kernel.
+        written: What matrix multiplications have written, for tensors in PSUM.
+    """
+
+    recorder: Recorder
+    index: int
+    name: str
+    buffer: MemoryRegion
+    size: int
+    is_input: bool
+    written: WrittenRegions = field(default_factory=WrittenRegions)
+
+
+class Recorder:
+    """Collects tensors, access patterns and instructions; interns whatever repeats."""
+
+    def __init__(
+        self, target: Target, version: str, instruction_limit: int, names: Mapping[int, str] | None = None
+    ) -> None:
+        """Start an empty program.
+
+        Args:
+            target: The chip.
+            version: NKI version.
+            instruction_limit: Instructions after which recording stops.
+            names: Variable assigned to at each line of the submission, to call tensors as their author does.
+        """
+        self.target = target
+        self.version = version
+        self.instruction_limit = min(instruction_limit, DEFAULT_LIMITS.instructions)
+        self.tensors: list[Tensor] = []
+        self.patterns: list[AccessPattern] = []
+        self.instructions: list[Instruction] = []
+        self.operations: dict[str, int] = {}
+        self._hbm_bytes = 0
+        self._names = names or {}
+        self._pattern_indices: dict[object, int] = {}
+
+    def declare(
+        self, shape: tuple[int, ...], dtype: str, buffer: MemoryRegion, name: str, *, is_input: bool = False
+    ) -> Storage:
+        """Add a tensor.
+
+        Raises:
+            KernelError: If it, or the number of tensors, is beyond what the emulator takes.
+        """
+        index = len(self.tensors)
+        line = 0 if is_input else calling_line()
+        name = str(name or self._names.get(line) or f"tensor{index}")[:_MAX_NAME]
+        size = prod(shape)
+        if size > DEFAULT_LIMITS.tensor_elements:
+            raise KernelError(
+                KernelErrorKind.TOO_LARGE,
+                f"{name} {shape} has {size} elements; the emulator takes {DEFAULT_LIMITS.tensor_elements} "
+                "per tensor",
+            )
+        if buffer not in (MemoryRegion.sbuf, MemoryRegion.psum):
+            self._hbm_bytes += size * DTYPES[dtype].itemsize
+            if self._hbm_bytes > DEFAULT_LIMITS.total_bytes:
+                raise KernelError(
+                    KernelErrorKind.TOO_LARGE,
+                    f"{name} {shape}: HBM tensors need {self._hbm_bytes} bytes together; the emulator takes "
+                    f"{DEFAULT_LIMITS.total_bytes}",
+                )
+        if index >= DEFAULT_LIMITS.tensors:
+            raise KernelError(
+                KernelErrorKind.TOO_LARGE,
+                f"more than {DEFAULT_LIMITS.tensors} tensors; allocate fewer, larger tiles",
+            )
+        self.tensors.append(Tensor(name, shape, dtype, "hbm" if is_input else buffer.value, line))
+        return Storage(self, index, name, buffer, size, is_input)
+
+    def pattern_of(self, tensor: NkiTensor) -> int:
+        """Return the index of the tensor's access pattern.
+
+        Raises:
+            KernelError: If there are too many, or the tensor belongs to another kernel call.
+        """
+        if tensor._pattern >= 0 and tensor._storage.recorder is self:
+            return tensor._pattern
+        storage = tensor._storage
+        if storage.recorder is not self:
+            raise KernelError(
+                KernelErrorKind.COMPILE_ERROR,
+                f"tensor {tensor!r} was created by another kernel call; a kernel must not keep tensors in "
+                "globals",
+            )
+        view = tensor._view
+        key = (storage.index, tensor.dtype, view)
+        index = self._pattern_indices.get(key)
+        if index is None:
+            index = self._pattern_indices[key] = len(self.patterns)
+            if index >= DEFAULT_LIMITS.patterns:
+                raise KernelError(
+                    KernelErrorKind.TOO_LARGE, f"more than {DEFAULT_LIMITS.patterns} distinct views"
+                )
+            self.patterns.append(AccessPattern(storage.index, str(tensor.dtype), view.offset, view.dims))
+        tensor._pattern = index
+        return index
+
+    def record(
+        self, operation: int, engine: int, tensors: tuple[int, ...], scalars: tuple[Scalar, ...], line: int
+    ) -> int:
+        """Append an instruction and return its position.
+
+        Raises:
+            KernelError: If there are too many.
+        """
+        position = len(self.instructions)
+        if position >= self.instruction_limit:
+            raise KernelError(
+                KernelErrorKind.TOO_LARGE,
+                f"more than {self.instruction_limit} instructions; loops are unrolled, so use larger tiles",
+                line,
+            )
+        self.instructions.append(Instruction(operation, engine, tensors, scalars, line))
+        return position
+
+    def finish(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Program:
+        """Return the program recorded so far."""
+        return Program(
+            format_version=FORMAT_VERSION,
+            dialect=DIALECT,
+            version=self.version,
+            target=self.target.name,
+            operations=tuple(self.operations),
+            tensors=tuple(self.tensors),
+            inputs=inputs,
+            outputs=outputs,
+            patterns=tuple(self.patterns),
+            instructions=tuple(self.instructions),
+        )
+
+
+@dataclass(slots=True)
+class Session:
+    """What the functions of `nki` need to know about the outside.
+
+    Attributes:
+        target: The chip.
+        version: NKI version.
+        instruction_limit: Of every kernel recorded.
+        recorder: Of the kernel being recorded, None between kernels.
+        missing: The last name a module of ours was asked for in vain.
+    """
+
+    target: Target
+    version: str
+    instruction_limit: int
+    recorder: Recorder | None = None
+    missing: KernelError | None = None
+    tile_size: TileSize = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tile_size = TileSize(self.target)
+
+
+_ACTIVE: ContextVar[Session | None] = ContextVar("nki_session", default=None)
+
+
+@contextmanager
+def open_session(session: Session) -> Iterator[Session]:
+    """Make `session` the one that calls of `nki` find."""
+    token = _ACTIVE.set(session)
+    try:
+        yield session
+    finally:
+        _ACTIVE.reset(token)
+
+
+def active_session() -> Session:
+    """Return the current session.
+
+    Raises:
+        KernelError: If there is none: `nki` was used outside `trace` and `run_script`.
+    """
+    session = _ACTIVE.get()
+    if session is None:
+        raise KernelError(KernelErrorKind.RUNTIME_ERROR, "nki was called with no emulator session open")
+    return session
+
+
+def active_recorder() -> Recorder:
+    """Return the recorder of the kernel being traced.
+
+    Raises:
+        KernelError: If no kernel is being traced.
+    """
+    session = _ACTIVE.get()
+    if session is None or session.recorder is None:
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            "an NKI function was called outside a kernel; call it from a function decorated with @nki.jit",
+        )
+    return session.recorder
+
+
+def calling_line() -> int:
+    """Return the line at which the submission called us, the innermost frame that is not ours."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_OUR_CODE):
+        if frame.f_back is None:
+            return 0
+        frame = frame.f_back
+    return frame.f_lineno

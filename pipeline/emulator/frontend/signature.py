@@ -1,0 +1,200 @@
+"""Calling a kernel: arguments bound to parameters, tensors declared, the result checked."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.recorder import Recorder, Session
+from pipeline.emulator.frontend.tensor import NkiTensor
+from pipeline.emulator.frontend.values import MemoryRegion, dtype_of
+from pipeline.emulator.frontend.views import contiguous
+from pipeline.emulator.program import Program
+
+__all__ = ["InputSpec", "bind_arguments", "bind_inputs", "record_kernel"]
+
+
+class InputSpec(NamedTuple):
+    """A tensor argument of a kernel.
+
+    Attributes:
+        name: What the task calls it.
+        shape: Elements per dimension.
+        dtype: NKI data type.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class _Array(Protocol):
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+
+def bind_arguments(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of an ordinary call by parameter name, defaults included.
+
+    Raises:
+        KernelError: If they do not fit the signature.
+    """
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"{_shown(function, signature)} cannot be called like this: {error}",
+        ) from None
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def bind_inputs(function: Callable[..., Any], inputs: Sequence[InputSpec]) -> dict[str, InputSpec]:
+    """Assign each input to a parameter: those of the same name first, the others in order.
+
+    Raises:
+        KernelError: If inputs or required parameters are left over.
+    """
+    signature = inspect.signature(function)
+    free = [parameter.name for parameter in signature.parameters.values()]
+    required = {p.name for p in signature.parameters.values() if p.default is inspect.Parameter.empty}
+    bound = {spec.name: spec for spec in inputs if spec.name in free}
+    free = [name for name in free if name not in bound]
+    # A tensor is never meant for an optional setting while a required parameter is missing.
+    free.sort(key=lambda name: name not in required)
+    unnamed = [spec for spec in inputs if spec.name not in bound]
+    bound |= dict(zip(free, unnamed, strict=False))
+    missing = [name for name in required if name not in bound]
+    if missing or len(unnamed) > len(free):
+        expected = ", ".join(f"{spec.name} {spec.shape} {spec.dtype}" for spec in inputs)
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"wrong signature: the task calls the kernel with {len(inputs)} tensors ({expected}), "
+            f"found {_shown(function, signature)}",
+            function.__code__.co_firstlineno if inspect.isfunction(function) else 0,
+        )
+    return bound
+
+
+def record_kernel(
+    session: Session,
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    tensors: Mapping[str, _Array | InputSpec],
+    names: Mapping[int, str] | None = None,
+) -> tuple[Program, bool]:
+    """Call `function` with tensors in place of arrays and return what it recorded.
+
+    Args:
+        session: Whose recorder the calls of the kernel find; no other kernel may be recording.
+        function: The undecorated kernel.
+        arguments: Its arguments by parameter name.
+        tensors: Those of the arguments that are tensors, in the order of the program's inputs.
+        names: See `Recorder`.
+
+    Returns:
+        The program, and whether the kernel returned several tensors.
+
+    Raises:
+        KernelError: If the kernel does what NKI refuses, or what it returns is not its output.
+    """
+    recorder = Recorder(session.target, session.version, session.instruction_limit, names)
+    declared = {name: _declare_input(recorder, name, spec) for name, spec in tensors.items()}
+    session.recorder = recorder
+    try:
+        with _without_collection():
+            result = function(**{**arguments, **declared})
+    finally:
+        session.recorder = None
+    outputs = _outputs(recorder, result)
+    many = isinstance(result, tuple | list)
+    return recorder.finish(tuple(range(len(declared))), outputs), many
+
+
+def _declare_input(recorder: Recorder, name: str, spec: _Array | InputSpec) -> NkiTensor:
+    dtype = dtype_of(spec.dtype, narrow=True)
+    shape = tuple(spec.shape)
+    if not shape or any(size < 1 for size in shape):
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"argument {name} has shape {shape}; tensors need a size of at least 1 per dimension",
+        )
+    storage = recorder.declare(shape, str(dtype), MemoryRegion.private_hbm, name, is_input=True)
+    return NkiTensor(storage, dtype, contiguous(shape))
+
+
+def _outputs(recorder: Recorder, result: object) -> tuple[int, ...]:
+    """Return the tensors that a kernel returned, as indices."""
+    if not recorder.instructions:
+        raise KernelError(
+            KernelErrorKind.NO_DEVICE_WORK,
+            "the kernel recorded no instruction: it computes nothing on the device; use nki.isa or "
+            "nki.language operations",
+        )
+    returned = list(result) if isinstance(result, tuple | list) else [result]
+    indices: list[int] = []
+    for value in returned:
+        index = _output(recorder, value)
+        if index in indices:
+            raise KernelError(KernelErrorKind.COMPILE_ERROR, f"the kernel returns {value!r} twice")
+        indices.append(index)
+    if not indices:
+        raise _bad_result("nothing")
+    return tuple(indices)
+
+
+def _output(recorder: Recorder, value: object) -> int:
+    if not isinstance(value, NkiTensor):
+        raise _bad_result("nothing" if value is None else f"a value of type {type(value).__name__}")
+    storage = value._storage
+    if storage.recorder is not recorder:
+        raise _bad_result(f"{value!r}, which another kernel call created")
+    if not storage.is_input and value.buffer is not MemoryRegion.shared_hbm:
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"the kernel returns {value!r}; outputs must be allocated with buffer=nl.shared_hbm",
+        )
+    declared = recorder.tensors[storage.index]
+    if value._view != contiguous(declared.shape) or value.dtype != declared.dtype:
+        raise KernelError(
+            KernelErrorKind.UNSUPPORTED,
+            f"the kernel returns a view {value!r} of {declared.name} {declared.shape}; return the tensor as "
+            "allocated",
+        )
+    return storage.index
+
+
+def _bad_result(what: str) -> KernelError:
+    return KernelError(
+        KernelErrorKind.COMPILE_ERROR,
+        f"the kernel returns {what}; it must return its output, a tensor allocated with "
+        "buffer=nl.shared_hbm, or a "
+        "tuple of those",
+    )
+
+
+def _shown(function: Callable[..., Any], signature: inspect.Signature) -> str:
+    return f"{getattr(function, '__name__', 'kernel')}({', '.join(signature.parameters)})"
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Suspend garbage collection: recording allocates much and frees nothing."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,326 @@
+"""`NkiTensor`: a view of a storage, with the documented view methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, Final, NoReturn
+
+from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind, MissingName
+from pipeline.emulator.frontend.recorder import Storage
+from pipeline.emulator.frontend.values import DType, MemoryRegion, dtype_of
+from pipeline.emulator.frontend.views import View, ViewError
+
+__all__ = ["NkiTensor"]
+
+_REMOVED_METHODS: Final = {
+    "broadcast_to": "use nl.broadcast_to(tensor, shape) or .broadcast(dim, size)",
+    "astype": "copy into a tile of the other dtype with nisa.tensor_copy",
+    "assert_shape": "compare .shape with an assert",
+    "T": "transpose with nisa.nc_transpose, or permute free dimensions with .permute",
+}
+#: Python's special methods, the symbol that calls them, and what NKI has instead. Equality stays identity,
+#: because kernels compare optional tensors with None.
+_OPERATORS: Final = (
+    ("add radd iadd", "+", "nl.add"),
+    ("sub rsub isub", "-", "nl.subtract"),
+    ("mul rmul imul", "*", "nl.multiply"),
+    ("truediv rtruediv itruediv", "/", "nl.multiply with nl.reciprocal"),
+    ("matmul rmatmul imatmul", "@", "nisa.nc_matmul"),
+    ("pow rpow ipow", "**", "nl.power"),
+    ("neg", "-", "nl.negative"),
+    ("lt", "<", "nl.less"),
+    ("le", "<=", "nl.less_equal"),
+    ("gt", ">", "nl.greater"),
+    ("ge", ">=", "nl.greater_equal"),
+    ("and rand iand", "&", "nl.bitwise_and"),
+    ("or ror ior", "|", "nl.bitwise_or"),
+    ("xor rxor ixor", "^", "nl.bitwise_xor"),
+)
+
+
+class NkiTensor:
+    """A tensor as a kernel sees it: shape, data type and memory, but no values.
+
+    Attributes:
+        shape: Elements per dimension.
+        dtype: Data type of the elements.
+        name: What messages call it.
+    """
+
+    __slots__ = ("_on_chip", "_pattern", "_storage", "_view", "dtype", "name", "shape")
+
+    shape: tuple[int, ...]
+    dtype: DType
+    name: str
+
+    def __init__(self, storage: Storage, dtype: DType, view: View) -> None:
+        self._storage = storage
+        self._view = view
+        self._on_chip = storage.buffer in (MemoryRegion.sbuf, MemoryRegion.psum)
+        self._pattern = -1
+        self.dtype = dtype
+        self.name = storage.name
+        self.shape = tuple([count for _, count in view.dims])
+
+    @property
+    def buffer(self) -> MemoryRegion:
+        """Where the tensor lies."""
+        return self._storage.buffer
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements per step of each dimension."""
+        return tuple([stride for stride, _ in self._view.dims])
+
+    @property
+    def offset(self) -> int:
+        """First element of the view within its storage."""
+        return self._view.offset
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    def __getitem__(self, key: Any) -> NkiTensor:
+        try:
+            view = self._view.select(key, self._on_chip)
+        except ViewError as error:
+            raise self._refuse(f"{error}") from None
+        return NkiTensor(self._storage, self.dtype, view)
+
+    def permute(self, dims: Sequence[int]) -> NkiTensor:
+        """Return a view with the dimensions reordered."""
+        return self._derive(View.permute, tuple(dims))
+
+    def broadcast(self, dim: int, size: int) -> NkiTensor:
+        """Return a view that repeats a dimension of size 1."""
+        return self._derive(View.broadcast, dim, size)
+
+    def expand_dim(self, dim: int) -> NkiTensor:
+        """Return a view with a new dimension of size 1."""
+        return self._derive(View.expand, dim)
+
+    def squeeze_dim(self, dim: int) -> NkiTensor:
+        """Return a view without a dimension of size 1."""
+        return self._derive(View.squeeze, dim)
+
+    def reshape_dim(self, dim: int, shape: Sequence[int]) -> NkiTensor:
+        """Return a view with one dimension split into several."""
+        return self._derive(View.split, dim, tuple(shape))
+
+    def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor:
+        """Return a view with the dimensions `start_dim` to `end_dim`, inclusive, merged."""
+        return self._derive(View.flatten, start_dim, end_dim)
+
+    def reshape(self, shape: Sequence[int]) -> NkiTensor:
+        """Return a view of the same elements in another shape."""
+        return self._derive(View.reshape, tuple(shape))
+
+    def select(self, dim: int, index: int | NkiTensor) -> NkiTensor:
+        """Return a view of one position along a dimension."""
+        if isinstance(index, NkiTensor):
+            raise self._refuse(
+                "select with a run-time index is not emulated yet", KernelErrorKind.UNSUPPORTED
+            )
+        return self._along(dim, index, "select")
+
+    def rearrange(
+        self,
+        src_pattern: Sequence[str | Sequence[str]],
+        dst_pattern: Sequence[str | Sequence[str]],
+        fixed_sizes: dict[str, int] | None = None,
+    ) -> NkiTensor:
+        """Return a view with dimensions split, reordered and merged by name."""
+        sizes = fixed_sizes or {}
+        source = [[part] if isinstance(part, str) else list(part) for part in src_pattern]
+        target = [[part] if isinstance(part, str) else list(part) for part in dst_pattern]
+        names = [name for group in source for name in group]
+        if len(source) != self.ndim or sorted(names) != sorted(name for group in target for name in group):
+            raise self._refuse(
+                f"rearrange{src_pattern} to {dst_pattern} does not name its {self.ndim} dimensions once each"
+            )
+        view = self
+        for axis in range(self.ndim - 1, -1, -1):
+            if len(source[axis]) != 1:
+                view = view.reshape_dim(axis, [sizes.get(name, -1) for name in source[axis]])
+        view = view.permute([names.index(name) for group in target for name in group])
+        for axis, group in enumerate(target):
+            if len(group) > 1:
+                view = view.flatten_dims(axis, axis + len(group) - 1)
+        return view
+
+    def view(self, dtype: Any) -> NkiTensor:
+        """Return a view of the same bytes as another data type."""
+        new = dtype_of(dtype)
+        return NkiTensor(self._storage, new, self._try(View.reinterpret, _width(self.dtype), _width(new)))
+
+    reinterpret_cast = view
+
+    def ap(
+        self,
+        pattern: Sequence[Sequence[int]],
+        offset: int | None = None,
+        scalar_offset: object = None,
+        vector_offset: object = None,
+        indirect_dim: int = 0,
+        dtype: Any = None,
+    ) -> NkiTensor:
+        """Return a view with an explicit access pattern over the storage.
+
+        Args:
+            pattern: ``[stride, count]`` per dimension, in elements of `dtype`.
+            offset: Elements to add to this view's offset.
+            scalar_offset: Run-time offset; not emulated.
+            vector_offset: Run-time offset per partition; not emulated.
+            indirect_dim: Dimension a run-time offset applies to.
+            dtype: Data type to read the storage as; this view's by default.
+        """
+        if scalar_offset is not None or vector_offset is not None:
+            raise self._refuse("ap with a run-time offset is not emulated yet", KernelErrorKind.UNSUPPORTED)
+        new = self.dtype if dtype is None else dtype_of(dtype)
+        declared = self._storage.recorder.tensors[self._storage.index]
+        total = self._storage.size * _width(declared.dtype)
+        if self.offset * _width(self.dtype) % _width(new) or total % _width(new):
+            raise self._refuse(f"ap as {new}: offset {self.offset} is not a whole number of its elements")
+        start = self.offset * _width(self.dtype) // _width(new) + (offset or 0)
+        try:
+            dims = tuple([(int(stride), int(count)) for stride, count in pattern])
+        except (TypeError, ValueError):
+            raise self._refuse(
+                "ap: the pattern must be a list of [stride, count] pairs of integers"
+            ) from None
+        if not dims or any(count < 1 for _, count in dims):
+            raise self._refuse(f"ap: every count must be at least 1, the pattern is {list(dims)}")
+        total //= _width(new)
+        if self._on_chip:
+            self._check_partition_pattern(dims, start, total // declared.shape[0])
+        lowest = start + sum(stride * (count - 1) for stride, count in dims if stride < 0)
+        highest = start + sum(stride * (count - 1) for stride, count in dims if stride > 0)
+        if lowest < 0 or highest >= total:
+            raise self._refuse(
+                f"ap: pattern {[list(dim) for dim in dims]} at offset {start} reaches elements {lowest} to "
+                f"{highest} of "
+                f"{total}"
+            )
+        return NkiTensor(self._storage, new, View(start, dims))
+
+    def is_contiguous(self) -> bool:
+        """Return whether the elements lie densely in row-major order; on chip, within each partition."""
+        return self._view.is_contiguous(self._on_chip)
+
+    def is_indirect(self) -> bool:
+        """Return whether an address is known only at run time; never, in this emulator."""
+        return False
+
+    def get_pattern(self) -> list[list[int]]:
+        """Return ``[stride, count]`` per dimension, as `ap` takes it."""
+        return [[stride, count] for stride, count in self._view.dims]
+
+    def slice(self, dim: int, start: int, end: int, step: int = 1) -> NkiTensor:
+        """Return a view of a range along one dimension."""
+        return self._along(dim, slice(start, end, step), "slice")
+
+    def vector_select(self, dim: int, vector_offset: object) -> NoReturn:
+        """Refuse: run-time addresses are not emulated yet."""
+        raise self._refuse("vector_select is not emulated yet", KernelErrorKind.UNSUPPORTED)
+
+    def indirect(self, index: object, num_elem: int | None = None) -> NoReturn:
+        """Refuse: run-time addresses are not emulated yet."""
+        raise self._refuse("indirect is not emulated yet", KernelErrorKind.UNSUPPORTED)
+
+    def __repr__(self) -> str:
+        return f"{self.name} {self.shape} {self.dtype} in {self.buffer.name}"
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise self._refuse(
+            "assigning to a tensor records nothing; write with an instruction, for example "
+            "nisa.tensor_copy(dst=..., src=...)"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        remedy = _REMOVED_METHODS.get(name, "see the view methods of NkiTensor")
+        raise MissingName(
+            KernelErrorKind.COMPILE_ERROR, f"tensor {self!r} has no attribute {name!r}; {remedy}"
+        )
+
+    def __bool__(self) -> NoReturn:
+        raise self._refuse(
+            "its values are known only on the device, so it cannot be the condition of an if or while"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise self._refuse("it cannot be iterated; loop over range(tensor.shape[0]) and slice it")
+
+    def __len__(self) -> NoReturn:
+        raise self._refuse("it has no len(); use tensor.shape[0]")
+
+    def _as_number(self, *_: object, **__: object) -> NoReturn:
+        raise self._refuse(
+            "its values are known only on the device, so they cannot become a Python or NumPy value"
+        )
+
+    __array__ = __float__ = __int__ = __index__ = __complex__ = _as_number
+
+    def _derive(self, method: Callable[..., View], *arguments: Any) -> NkiTensor:
+        return NkiTensor(self._storage, self.dtype, self._try(method, *arguments, self._on_chip))
+
+    def _try(self, method: Callable[..., View], *arguments: Any) -> View:
+        try:
+            return method(self._view, *arguments)
+        except ViewError as error:
+            raise self._refuse(f"{error}") from None
+
+    def _along(self, dim: int, part: Any, method: str) -> NkiTensor:
+        if not -self.ndim <= dim < self.ndim:
+            raise self._refuse(f"{method}: dimension {dim} of a tensor with {self.ndim} dimensions")
+        key: list[Any] = [slice(None)] * self.ndim
+        key[dim] = part
+        return self[tuple(key)]
+
+    def _check_partition_pattern(
+        self, dims: tuple[tuple[int, int], ...], start: int, per_partition: int
+    ) -> None:
+        """Require that every partition performs the same access, inside itself."""
+        if dims[0][0] != per_partition:
+            raise self._refuse(
+                f"ap: the partition stride is {dims[0][0]}; it must be {per_partition}, the elements per "
+                "partition"
+            )
+        within = start % per_partition
+        lowest = within + sum(stride * (count - 1) for stride, count in dims[1:] if stride < 0)
+        highest = within + sum(stride * (count - 1) for stride, count in dims[1:] if stride > 0)
+        if lowest < 0 or highest >= per_partition:
+            raise self._refuse(
+                f"ap: pattern {[list(dim) for dim in dims]} leaves its partition: elements {lowest} to "
+                f"{highest} of "
+                f"{per_partition}"
+            )
+
+    def _refuse(self, message: str, kind: KernelErrorKind = KernelErrorKind.COMPILE_ERROR) -> KernelError:
+        return KernelError(kind, f"tensor {self!r}: {message}")
+
+
+def _width(dtype: str) -> int:
+    return DTYPES[dtype].itemsize
+
+
+def _refuse_operator(symbol: str, function: str) -> Callable[..., NoReturn]:
+    def refuse(self: NkiTensor, *_: object) -> NoReturn:
+        raise self._refuse(f"tensors have no operator {symbol}; use {function}")
+
+    return refuse
+
+
+for _methods, _symbol, _function in _OPERATORS:
+    for _method in _methods.split():
+        setattr(NkiTensor, f"__{_method}__", _refuse_operator(_symbol, _function))

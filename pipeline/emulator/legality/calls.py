@@ -1,0 +1,169 @@
+"""Rules on single instructions: those every operation shares, and each operation's own from the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from pipeline.emulator.legality.rules import Breach, Rule, Subject
+from pipeline.emulator.operations import (
+    ISA_FUNCTIONS,
+    OPERATIONS,
+    OPERATORS,
+    REQUIRED,
+    Call,
+    Limit,
+    ParameterKind,
+)
+from pipeline.emulator.operations.inventory import VERSIONS
+
+__all__ = ["RULES"]
+
+_REACH: Final = {
+    "tensor": frozenset({"sbuf", "psum"}),
+    "vector": frozenset({"sbuf", "psum"}),
+    "scalar": frozenset({"sbuf", "psum"}),
+    "gpsimd": frozenset({"sbuf"}),
+    "dma": frozenset({"hbm", "sbuf"}),
+    "sync": frozenset[str](),
+}
+
+
+def _target(call: Call) -> Iterator[str]:
+    targets = ISA_FUNCTIONS[call.operation.name].targets
+    if call.target.name not in targets:
+        yield f"exists on {', '.join(sorted(targets))}, not on {call.target.name}"
+
+
+def _engine(call: Call) -> Iterator[str]:
+    if call.engine not in call.operation.engines:
+        yield f"cannot run on the {call.engine} engine; it runs on {', '.join(call.operation.engines)}"
+
+
+def _memory(call: Call) -> Iterator[str]:
+    for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
+        if operand is None or operand.memory in parameter.buffers:
+            continue
+        allowed = " or ".join(sorted(name.upper() for name in parameter.buffers))
+        hint = ""
+        if operand.memory == "hbm":
+            hint = ": load it with nisa.dma_copy first"
+        elif operand.memory == "psum":
+            hint = ": copy it to SBUF first (nisa.tensor_copy)"
+        yield f"{parameter.name} lies in {operand.memory.upper()}, must lie in {allowed}{hint}"
+
+
+def _reach(call: Call) -> Iterator[str]:
+    for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
+        # What the operation itself forbids is told by operand-memory.
+        if operand is None or operand.memory not in parameter.buffers:
+            continue
+        if operand.memory not in _REACH[call.engine]:
+            yield (
+                f"{parameter.name} lies in {operand.memory.upper()}, which the {call.engine} engine cannot "
+                "reach: copy it to SBUF first or use another engine"
+            )
+
+
+def _dtype(call: Call) -> Iterator[str]:
+    for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
+        if operand is None or not parameter.dtypes or operand.dtype in parameter.dtypes:
+            continue
+        yield f"{parameter.name} is {operand.dtype}, must be {' or '.join(sorted(parameter.dtypes))}"
+
+
+def _refused_operator(call: Call) -> Iterator[str]:
+    for parameter, value in zip(call.operation.scalar_parameters, call.scalars, strict=True):
+        if parameter.kind is ParameterKind.OPERATOR and isinstance(value, str):
+            operator = OPERATORS[value]
+            if operator.family == "refused":
+                yield f"{parameter.name}={value} is not an operator of the hardware: {operator.remedy}"
+
+
+def _operator_choice(call: Call) -> Iterator[str]:
+    for parameter, value in zip(call.operation.scalar_parameters, call.scalars, strict=True):
+        if parameter.kind is not ParameterKind.OPERATOR or not isinstance(value, str):
+            continue
+        if value not in parameter.choices and OPERATORS[value].family != "refused":
+            yield f"{parameter.name}={value}, must be one of {', '.join(sorted(parameter.choices))}"
+
+
+def _operand_missing(call: Call) -> Iterator[str]:
+    unary = any(
+        OPERATORS[value].operands == 1
+        for parameter, value in zip(call.operation.scalar_parameters, call.scalars, strict=True)
+        if parameter.kind is ParameterKind.OPERATOR and isinstance(value, str)
+    )
+    for parameter in call.operation.parameters:
+        if parameter.kind is not ParameterKind.OPERAND or parameter.default is not REQUIRED or unary:
+            continue
+        if call.operand(parameter.name) is None and call.scalar(parameter.name) is None:
+            yield f"{parameter.name} is absent: pass a number or a (P, 1) tile"
+
+
+def _per_call(limits: dict[str, tuple[Limit, ...]]) -> Rule:
+    """Return the rule that applies limits of one id, given by operation."""
+    first = next(iter(limits.values()))[0]
+
+    def find(subject: Subject) -> Iterator[Breach]:
+        for index, call in enumerate(subject.resolution.calls):
+            for limit in limits.get(call.operation.name, ()):
+                if call.target.name not in limit.targets:
+                    continue
+                for message in limit.check(call):
+                    for line, position in subject.uses[index].items():
+                        names = _names(subject, call, position)
+                        yield Breach(f"{call.operation.name}: {message} [{names}]", line)
+
+    targets = frozenset[str]().union(*(limit.targets for group in limits.values() for limit in group))
+    return Rule(first.rule, find, first.source, targets, first.severity)
+
+
+def _names(subject: Subject, call: Call, position: int) -> str:
+    """Return which tensors an instruction works on."""
+    program = subject.program
+    return ", ".join(
+        f"{parameter.name}={subject.name(program.patterns[pattern].tensor)}"
+        for parameter, pattern in zip(
+            call.operation.tensor_parameters, program.instructions[position].tensors, strict=True
+        )
+        if pattern >= 0
+    )
+
+
+def _version(subject: Subject) -> Iterator[Breach]:
+    have = VERSIONS.index(subject.program.version)
+    for index, call in enumerate(subject.resolution.calls):
+        since = ISA_FUNCTIONS[call.operation.name].since
+        if VERSIONS.index(since) > have:
+            message = f"{call.operation.name} exists since NKI {since}, not in {subject.program.version}"
+            yield from (Breach(message, line) for line in subject.uses[index])
+
+
+_GENERIC: Final = (
+    Limit("operation-target", _target, "facts/nki.md section 4.1"),
+    Limit("operation-engine", _engine, "facts/nki.md section 4.1"),
+    Limit("operand-memory", _memory, "nki.isa docstrings, Memory types"),
+    Limit("engine-memory", _reach, "NKI architecture guides (facts/nki.md section 2.3)"),
+    Limit("operand-dtype", _dtype, "nki.isa docstrings, Data types"),
+    Limit("operator-refused", _refused_operator, "NKI 0.6 known issues (facts/nki.md section 1.6)"),
+    Limit("operator-choice", _operator_choice, "facts/nki.md section 4.2"),
+    Limit("operand-missing", _operand_missing, "nki.isa docstrings"),
+)
+
+
+def _table_limits() -> list[dict[str, tuple[Limit, ...]]]:
+    """Return the table's limits grouped by id, each group by operation."""
+    groups: dict[str, dict[str, tuple[Limit, ...]]] = {}
+    for operation in OPERATIONS.values():
+        for limit in operation.limits:
+            group = groups.setdefault(limit.rule, {})
+            group[operation.name] = (*group.get(operation.name, ()), limit)
+    return list(groups.values())
+
+
+RULES: Final = (
+    *(_per_call(dict.fromkeys(OPERATIONS, (limit,))) for limit in _GENERIC),
+    Rule("operation-version", _version, "facts/nki.md section 1.2"),
+    *map(_per_call, _table_limits()),
+)

@@ -1,0 +1,129 @@
+"""Are the outputs written entirely, and is anything read before it was written?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.emulator.legality.shadow import Shadow
+from pipeline.emulator.operations import OPERATIONS, Operation, ParameterKind
+from pipeline.emulator.program.instructions import Instruction, Program
+
+__all__ = [
+    "UninitialisedRead",
+    "UnwrittenRegion",
+    "reads_of",
+    "uninitialised_reads",
+    "unwritten",
+    "writes_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class UnwrittenRegion:
+    """The part of an output that no instruction writes.
+
+    Attributes:
+        count: Elements never written.
+        first_index: Index of the first of them, in the output's shape.
+    """
+
+    count: int
+    first_index: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UninitialisedRead:
+    """An instruction that reads elements nothing has written yet.
+
+    Attributes:
+        line: Line of the submission.
+        operation: Name of the operation.
+        parameter: The argument read.
+        tensor: Index into ``Program.tensors``.
+    """
+
+    line: int
+    operation: str
+    parameter: str
+    tensor: int
+
+
+def writes_of(operation: Operation, instruction: Instruction) -> Iterator[int]:
+    """Yield the patterns an instruction writes."""
+    for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True):
+        if pattern >= 0 and parameter.kind.written:
+            yield pattern
+
+
+def reads_of(operation: Operation, instruction: Instruction) -> Iterator[tuple[str, int]]:
+    """Yield the name and pattern of each tensor an instruction reads."""
+    for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True):
+        if pattern < 0 or parameter.kind is ParameterKind.DESTINATION:
+            continue
+        if parameter.kind is ParameterKind.ACCUMULATOR:
+            accumulates = instruction.scalars[operation.scalar_slots["accumulate"]]
+            if not accumulates:
+                continue
+        yield parameter.name, pattern
+
+
+def unwritten(program: Program) -> dict[int, UnwrittenRegion]:
+    """Find the parts of the outputs that no instruction writes.
+
+    Args:
+        program: A validated program.
+
+    Returns:
+        By position in ``program.outputs``, the region left unwritten; outputs written entirely are absent. An
+        input that is returned counts as written.
+    """
+    shadow = Shadow(program)
+    wanted = set(program.outputs) - set(program.inputs)
+    operations = [OPERATIONS[name] for name in program.operations]
+    for instruction in program.instructions:
+        for pattern in writes_of(operations[instruction.operation], instruction):
+            if program.patterns[pattern].tensor in wanted:
+                shadow.mark(pattern)
+    regions: dict[int, UnwrittenRegion] = {}
+    for position, tensor in enumerate(program.outputs):
+        missing = shadow.unmarked(tensor) if tensor in wanted else np.empty(0, np.int64)
+        if missing.size:
+            index = np.unravel_index(int(missing[0]), program.tensors[tensor].shape)
+            regions[position] = UnwrittenRegion(int(missing.size), tuple(int(i) for i in index))
+    return regions
+
+
+def uninitialised_reads(program: Program, limit: int = 100) -> list[UninitialisedRead]:
+    """Find instructions that read elements nothing has written before.
+
+    One read is reported per line and argument. The read is no error in itself: what it yields may never be
+    used.
+
+    Args:
+        program: A validated program.
+        limit: Most reads to report.
+
+    Returns:
+        The reads in program order.
+    """
+    shadow = Shadow(program)
+    for tensor in program.inputs:
+        shadow.mark_tensor(tensor)
+    operations = [OPERATIONS[name] for name in program.operations]
+    found: dict[tuple[int, str], UninitialisedRead] = {}
+    for instruction in program.instructions:
+        operation = operations[instruction.operation]
+        for name, pattern in reads_of(operation, instruction):
+            key = (instruction.line, name)
+            if key in found or shadow.is_marked(pattern):
+                continue
+            tensor = program.patterns[pattern].tensor
+            found[key] = UninitialisedRead(instruction.line, operation.name, name, tensor)
+            if len(found) >= limit:
+                return list(found.values())
+        for pattern in writes_of(operation, instruction):
+            shadow.mark(pattern)
+    return list(found.values())

@@ -1,0 +1,209 @@
+"""The machine: decodes a program once and runs it any number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.machine.errors import MachineError
+from pipeline.emulator.machine.memory import Array, Window, allocate, window_of
+from pipeline.emulator.operations import Call, Kernel, Registers, Severity
+from pipeline.emulator.program.instructions import Program
+from pipeline.emulator.program.lifetimes import Lifetimes
+from pipeline.emulator.program.limits import DEFAULT_LIMITS
+from pipeline.emulator.program.resolution import resolve
+
+__all__ = ["Machine"]
+
+_LANES: Final = 128
+_MEMORY_BYTES: Final = 4 << 30
+# What NumPy raises for operands that do not fit. Only a program that skipped legality gets here.
+_NUMPY_ERRORS: Final = (ValueError, TypeError, IndexError, KeyError, OverflowError, ZeroDivisionError)
+
+
+class Machine:
+    """A program, ready to run.
+
+    Engines compute in float32 and round once when they write; matrix products are BLAS products, so run with
+    one BLAS thread (``OPENBLAS_NUM_THREADS=1`` before NumPy is imported) for speed and equal results
+    everywhere.
+
+    Attributes:
+        program: What it runs.
+        peak_bytes: Most bytes of tensors alive at one time.
+        mutated_inputs: Positions in ``program.inputs`` of inputs that the program writes. The arrays given to
+            `run` are copied first and never change.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        budget: int = DEFAULT_LIMITS.executed_elements,
+        memory_bytes: int = _MEMORY_BYTES,
+    ) -> None:
+        """Decode a program.
+
+        Args:
+            program: Validated by `pipeline.emulator.program.validate`, and legal.
+            budget: Most elements all instructions together may touch.
+            memory_bytes: Most bytes of tensors alive at one time.
+
+        Raises:
+            MachineError: If the program exceeds `budget` or `memory_bytes`, or an instruction breaks a limit
+            of its
+                operation.
+        """
+        self.program = program
+        resolution = resolve(program)
+        self._check_budget(resolution.calls, resolution.indices, budget)
+        lifetimes = Lifetimes.of(program)
+        self.peak_bytes = lifetimes.peak_bytes
+        if self.peak_bytes > memory_bytes:
+            raise MachineError(
+                "memory", f"{self.peak_bytes} bytes of tensors alive at once, limit {memory_bytes}"
+            )
+        first_lines = _first_lines(program, resolution.indices, len(resolution.calls))
+        with np.errstate(all="ignore"):
+            self._kernels: list[Kernel] = [
+                _bind(call, line) for call, line in zip(resolution.calls, first_lines, strict=True)
+            ]
+        self._indices = resolution.indices
+        self._lifetimes = lifetimes
+        self._windows: list[Window] = [window_of(pattern) for pattern in program.patterns]
+        self._patterns_of = _patterns_of_tensors(program, lifetimes)
+        self.mutated_inputs = _mutated_inputs(program, resolution.calls, resolution.indices)
+
+    def run(self, inputs: Sequence[Array], *, poison: int = 0) -> list[Array]:
+        """Execute the program.
+
+        Args:
+            inputs: One array per entry of ``program.inputs``, of exactly its shape and storage dtype.
+            poison: 0 or 1: what uninitialised memory holds. Outputs that differ between the two depend on it.
+
+        Returns:
+            One new array per entry of ``program.outputs``, of its shape and storage dtype.
+
+        Raises:
+            ValueError: If the inputs do not match the program's declarations.
+            MachineError: If an instruction fails; names its line.
+        """
+        program, windows, kernels = self.program, self._windows, self._kernels
+        opened, closed, fresh = self._lifetimes.opened, self._lifetimes.closed, self._lifetimes.views
+        buffers: dict[int, Array] = self._load(inputs)
+        # The last entry is what pattern index -1, an absent tensor, finds.
+        views: list[Array | None] = [None] * (len(windows) + 1)
+        registers = Registers(np.full(_LANES, np.nan, np.float32), np.full(_LANES, np.nan, np.float32))
+        position = -1
+        try:
+            with np.errstate(all="ignore"):
+                for position, instruction in enumerate(program.instructions):
+                    patterns = instruction.tensors
+                    if position in opened:
+                        for tensor in opened[position]:
+                            buffers[tensor] = allocate(program.tensors[tensor], poison)
+                    if position in fresh:
+                        for pattern in fresh[position]:
+                            shape, dtype, offset, strides = windows[pattern]
+                            buffer = buffers[program.patterns[pattern].tensor]
+                            views[pattern] = np.ndarray(shape, dtype, buffer, offset, strides)
+                    kernels[self._indices[position]](registers, *[views[pattern] for pattern in patterns])
+                    if position in closed:
+                        for tensor in closed[position]:
+                            del buffers[tensor]
+                            for pattern in self._patterns_of[tensor]:
+                                views[pattern] = None
+        except MemoryError:
+            raise MachineError(
+                "memory", "not enough memory for this instruction", self._line(position)
+            ) from None
+        except _NUMPY_ERRORS as error:
+            name = program.operations[program.instructions[position].operation]
+            raise MachineError(
+                "values", f"{name} cannot run on these operands: {error}", self._line(position)
+            ) from error
+        return [self._output(index, buffers, poison) for index in program.outputs]
+
+    def _line(self, position: int) -> int:
+        return self.program.instructions[position].line
+
+    def _load(self, inputs: Sequence[Array]) -> dict[int, Array]:
+        program = self.program
+        if len(inputs) != len(program.inputs):
+            raise ValueError(f"{len(inputs)} inputs given, the program takes {len(program.inputs)}")
+        buffers: dict[int, Array] = {}
+        for index, array in zip(program.inputs, inputs, strict=True):
+            tensor = program.tensors[index]
+            storage = DTYPES[tensor.dtype].storage
+            if array.shape != tensor.shape or array.dtype != storage:
+                raise ValueError(
+                    f"input {tensor.name}: {array.dtype}{list(array.shape)} given, "
+                    f"{storage}{list(tensor.shape)} declared"
+                )
+            buffers[index] = np.array(array, order="C").reshape(-1)
+        return buffers
+
+    def _output(self, index: int, buffers: dict[int, Array], poison: int) -> Array:
+        tensor = self.program.tensors[index]
+        buffer = buffers[index] if index in buffers else allocate(tensor, poison)
+        return buffer.reshape(tensor.shape)
+
+    def _check_budget(self, calls: list[Call], indices: list[int], budget: int) -> None:
+        costs = [_work(call) for call in calls]
+        total = 0
+        for position, index in enumerate(indices):
+            total += costs[index]
+            if total > budget:
+                raise MachineError(
+                    "budget", f"touches more than {budget} elements by this instruction", self._line(position)
+                )
+
+
+def _work(call: Call) -> int:
+    """Return the elements an instruction touches; a scan's steps count at full width each."""
+    largest = max((operand.elements for operand in call.operands if operand is not None), default=0)
+    if call.operation.name == "tensor_tensor_scan":
+        return call.tensor("data0").free_elements * _LANES
+    return largest
+
+
+def _bind(call: Call, line: int) -> Kernel:
+    for limit in call.operation.limits:
+        if limit.severity is Severity.ERROR and call.target.name in limit.targets:
+            for message in limit.check(call):
+                raise MachineError("illegal", f"{call.operation.name}: {message}", line)
+    return call.operation.bind(call)
+
+
+def _first_lines(program: Program, indices: list[int], calls: int) -> list[int]:
+    lines = [0] * calls
+    for instruction, index in zip(reversed(program.instructions), reversed(indices), strict=True):
+        lines[index] = instruction.line
+    return lines
+
+
+def _patterns_of_tensors(program: Program, lifetimes: Lifetimes) -> dict[int, list[int]]:
+    """Return the patterns that are used, by tensor, for every tensor that is freed."""
+    result: dict[int, list[int]] = {tensor: [] for freed in lifetimes.closed.values() for tensor in freed}
+    for used in lifetimes.views.values():
+        for pattern in used:
+            tensor = program.patterns[pattern].tensor
+            if tensor in result:
+                result[tensor].append(pattern)
+    return result
+
+
+def _mutated_inputs(program: Program, calls: list[Call], indices: list[int]) -> tuple[int, ...]:
+    written_slots = [
+        [slot for slot, parameter in enumerate(call.operation.tensor_parameters) if parameter.kind.written]
+        for call in calls
+    ]
+    written: set[int] = set()
+    for instruction, index in zip(program.instructions, indices, strict=True):
+        for slot in written_slots[index]:
+            if instruction.tensors[slot] >= 0:
+                written.add(program.patterns[instruction.tensors[slot]].tensor)
+    return tuple(position for position, tensor in enumerate(program.inputs) if tensor in written)

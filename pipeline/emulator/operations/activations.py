@@ -1,0 +1,218 @@
+"""The scalar engine's activation functions, evaluated as the mathematics says.
+
+The device evaluates piecewise polynomials whose error is not published, so everything but the exactly
+representable functions is `Fidelity.APPROXIMATE`. Source: facts/nki.md section 4.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from pipeline.emulator.operations.table import Fidelity
+
+__all__ = ["ACTIVATIONS", "Activation", "erf", "erfc"]
+
+Array = np.ndarray[Any, Any]
+
+# erfc(z) = t * exp(-z*z + g(t)) with t = 2 / (2 + z): g is smooth, so a polynomial interpolated at Chebyshev
+# nodes from math.erfc does. z <= 10.5 covers float32: erfc(10.06) is its smallest subnormal. Degree 18 leaves
+# a relative error below 1e-10 (tests/emulator/operations/test_activations.py), far under float32's 6e-8.
+_ERFC_Z_MAX: Final = 10.5
+_ERFC_T_MIN: Final = 2 / (2 + _ERFC_Z_MAX)
+_ERFC_DEGREE: Final = 18
+
+
+def _erfc_exponent(u: float) -> float:
+    """Return g at ``u`` in [-1, 1], the interval mapped onto t."""
+    t = (u + 1) / 2 * (1 - _ERFC_T_MIN) + _ERFC_T_MIN
+    z = 2 / t - 2
+    return math.log(math.erfc(z)) + z * z - math.log(t)
+
+
+def _fit_erfc_exponent() -> list[float]:
+    """Return the coefficients of the interpolating polynomial, lowest power first."""
+    nodes = np.polynomial.chebyshev.chebpts1(_ERFC_DEGREE + 1)
+    values = [_erfc_exponent(float(node)) for node in nodes]
+    series = np.polynomial.chebyshev.chebfit(nodes, values, _ERFC_DEGREE)
+    return [float(coefficient) for coefficient in np.polynomial.chebyshev.cheb2poly(series)]
+
+
+_ERFC_POLYNOMIAL: Final = _fit_erfc_exponent()
+
+
+def _erfc_positive(z: Array) -> Array:
+    """Return erfc of float64 values in [0, inf]."""
+    z = np.minimum(z, _ERFC_Z_MAX)  # erfc beyond is zero in float32; np.minimum keeps NaN
+    t = 2 / (2 + z)
+    u = (t - _ERFC_T_MIN) * (2 / (1 - _ERFC_T_MIN)) - 1
+    exponent = np.full_like(u, _ERFC_POLYNOMIAL[-1])
+    for coefficient in reversed(_ERFC_POLYNOMIAL[:-1]):
+        exponent *= u
+        exponent += coefficient
+    exponent -= z * z
+    return t * np.exp(exponent)
+
+
+def erfc(value: Array) -> Array:
+    """Return the complementary error function.
+
+    Args:
+        value: Any shape; computed in float64.
+
+    Returns:
+        float64 array of the same shape, accurate to float32 (relative error below 1e-9 where the result is a
+        normal float32, absolute below 1e-45 elsewhere).
+    """
+    z = np.asarray(value, dtype=np.float64)
+    tail = _erfc_positive(np.abs(z))
+    return np.where(z < 0, 2 - tail, tail)
+
+
+def erf(value: Array) -> Array:
+    """Return the error function.
+
+    Args:
+        value: Any shape; computed in float64.
+
+    Returns:
+        float64 array of the same shape, relative error below 1e-9 (1 - erfc, and the Taylor series about 0
+        where that difference would cancel).
+    """
+    z = np.asarray(value, dtype=np.float64)
+    square = z * z
+    series = (2 / math.sqrt(math.pi)) * z * (1 - square * (1 / 3 - square / 10))
+    return np.where(np.abs(z) < 0.01, series, np.copysign(1 - _erfc_positive(np.abs(z)), z))
+
+
+def _sigmoid(x: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def _normal_cdf(x: Array) -> Array:
+    return 0.5 * erfc(x * -math.sqrt(0.5))
+
+
+def _limit_product(x: Array, gate: Array) -> Array:
+    # A gate that underflowed to zero wins over an infinite input: the limit at -inf is 0, not NaN.
+    return np.where(gate == 0, 0 * gate, x * gate)
+
+
+def _gelu(x: Array) -> Array:
+    return _limit_product(x, _normal_cdf(x))
+
+
+def _gelu_dx(x: Array) -> Array:
+    density = np.exp(-0.5 * np.square(x.astype(np.float64))) / math.sqrt(2 * math.pi)
+    return _normal_cdf(x) + _limit_product(x, density)
+
+
+def _gelu_tanh(x: Array) -> Array:
+    x = x.astype(np.float64)
+    # 0.5 * (1 + tanh(a)) is sigmoid(2a), which does not cancel for negative a.
+    return _limit_product(x, _sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def _gelu_sigmoid(x: Array) -> Array:
+    return _limit_product(x, _sigmoid(np.float32(1.702) * x))
+
+
+def _gelu_sigmoid_dx(x: Array) -> Array:
+    gate = _sigmoid(np.float32(1.702) * x)
+    return gate + _limit_product(np.float32(1.702) * x, gate * (1 - gate))
+
+
+def _silu(x: Array) -> Array:
+    return _limit_product(x, _sigmoid(x))
+
+
+def _silu_dx(x: Array) -> Array:
+    gate = _sigmoid(x)
+    return gate + _limit_product(x, gate * (1 - gate))
+
+
+def _softplus(x: Array) -> Array:
+    return np.asarray(np.logaddexp(np.float32(0), x))
+
+
+def _mish(x: Array) -> Array:
+    return _limit_product(x, np.tanh(_softplus(x)))
+
+
+def _erf_dx(x: Array) -> Array:
+    return np.asarray((2 / math.sqrt(math.pi)) * np.exp(-np.square(x)))
+
+
+def _sin(x: Array) -> Array:
+    """Sine without range reduction: a cubic about the nearer of -pi and pi continues it outside.
+
+    That is the Taylor cubic of sine there; it gives the documentation's sin(9.0) = 27.65.
+    """
+    beyond = np.abs(x.astype(np.float64)) - math.pi
+    return np.where(beyond > 0, np.copysign(1, x) * (beyond**3 / 6 - beyond), np.sin(x))
+
+
+def _rsqrt(x: Array) -> Array:
+    return np.asarray(1 / np.sqrt(x.astype(np.float64)))
+
+
+def _copy(x: Array) -> Array:
+    return x
+
+
+def _relu(x: Array) -> Array:
+    return np.asarray(np.maximum(x, np.float32(0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """One activation function.
+
+    Attributes:
+        name: Name in `nki.language`.
+        function: From float32 arrays to float32 or float64 arrays of the same shape.
+        fidelity: Exact where the result is representable, approximate where the device interpolates.
+        valid: Inputs, as magnitudes or an interval in words, that the documentation calls valid; empty means
+            all.
+    """
+
+    name: str
+    function: Callable[[Array], Array]
+    fidelity: Fidelity = Fidelity.APPROXIMATE
+    valid: str = ""
+
+
+ACTIVATIONS: Final[dict[str, Activation]] = {
+    activation.name: activation
+    for activation in (
+        Activation("copy", _copy, Fidelity.EXACT),
+        Activation("square", np.square, Fidelity.EXACT),
+        Activation("relu", _relu, Fidelity.EXACT),
+        Activation("abs", np.abs, Fidelity.EXACT),
+        Activation("sign", np.sign, Fidelity.EXACT),
+        Activation("sigmoid", _sigmoid),
+        Activation("gelu", _gelu),
+        Activation("gelu_dx", _gelu_dx),
+        Activation("gelu_apprx_tanh", _gelu_tanh),
+        Activation("gelu_apprx_sigmoid", _gelu_sigmoid),
+        Activation("gelu_apprx_sigmoid_dx", _gelu_sigmoid_dx),
+        Activation("silu", _silu),
+        Activation("silu_dx", _silu_dx),
+        Activation("tanh", np.tanh),
+        Activation("softplus", _softplus),
+        Activation("mish", _mish),
+        Activation("erf", erf),
+        Activation("erf_dx", _erf_dx),
+        Activation("exp", np.exp),
+        Activation("log", np.log, valid="[2^-64, 2^64]"),
+        Activation("sin", _sin, valid="[-pi, pi]"),
+        Activation("arctan", np.arctan, valid="[-pi/2, pi/2]"),
+        Activation("sqrt", np.sqrt, valid="[2^-116, 2^118]"),
+        Activation("rsqrt", _rsqrt, valid="[2^-87, 2^97]"),
+        Activation("reciprocal", np.reciprocal, valid="+-[2^-42, 2^42]"),
+    )
+}

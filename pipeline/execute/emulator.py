@@ -1,0 +1,268 @@
+"""The emulator executor: traces in one confined worker, validates and computes in another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from pipeline.execute import outcomes
+from pipeline.execute.artifacts import Artifacts
+from pipeline.execute.counts import profile_facts
+from pipeline.execute.executor import Execution
+from pipeline.execute.frames import (
+    Array,
+    ExecuteReply,
+    ExecuteRequest,
+    InspectReply,
+    InspectRequest,
+    Note,
+    TraceReply,
+    TraceRequest,
+    decode,
+    encode,
+)
+from pipeline.execute.sandbox import Level, Limits, SandboxPool, Status
+from pipeline.execute.shapes import distinct_shapes, largest_scored_case, tensors_at
+from pipeline.types import (
+    BuildResult,
+    Fault,
+    Finding,
+    Owner,
+    ProfileResult,
+    ProgramSummary,
+    Severity,
+    Task,
+    Verdict,
+)
+
+__all__ = ["EmulatorExecutor"]
+
+#: Raised whenever the emulator can answer differently; part of every fingerprint.
+VERSION: Final = 1
+
+_TRACE_JOB: Final = "pipeline.execute.jobs.trace:run"
+_INSPECT_JOB: Final = "pipeline.execute.jobs.machine:inspect"
+_EXECUTE_JOB: Final = "pipeline.execute.jobs.machine:execute"
+
+_PROGRAM_BYTES: Final = 64 << 20
+_PROGRAM_MEDIA_TYPE: Final = "application/x-nki-program"
+
+
+class EmulatorExecutor:
+    """Runs kernels on the CPU emulator of NKI.
+
+    Submissions and trusted computation never share a worker: a worker's memory may hold traces of earlier
+    jobs, and those of a computing worker are references and hidden inputs.
+
+    Args:
+        level: Isolation of every worker.
+        workers: How many submissions are traced, and how many programs computed, at a time.
+    """
+
+    def __init__(self, level: Level, *, workers: int = 2) -> None:
+        self._level = level
+        self._tracers = SandboxPool(workers, level, ("pipeline.execute.jobs.trace",))
+        self._computers = SandboxPool(
+            workers, level, ("pipeline.execute.jobs.machine", "pipeline.execute.jobs.reference")
+        )
+
+    @property
+    def id(self) -> str:
+        """Name and version."""
+        return f"emulator {VERSION}"
+
+    @property
+    def isolation(self) -> str:
+        """Sandbox level in use."""
+        return self._level.value
+
+    @property
+    def computers(self) -> SandboxPool:
+        """The workers for trusted computation; references run there too."""
+        return self._computers
+
+    def build(
+        self, task: Task, code: str, *, target: str, toolchain: str, artifacts: Artifacts
+    ) -> BuildResult:
+        """Trace `code` for every shape of `task` and judge each program on the trusted side."""
+        shapes = distinct_shapes(task)
+        request = TraceRequest(
+            source=code,
+            filename="submission.py",
+            entry=task.entry,
+            shapes=tuple(tensors_at(task.inputs, axes) for axes in shapes),
+            target=target,
+            version=toolchain,
+            instruction_limit=task.limits.instructions,
+        )
+        outcome = self._tracers.run(_TRACE_JOB, encode(request), _trace_limits(task, len(shapes)))
+        log = outcome.log
+        if outcome.reply is None:
+            verdict, fault = outcomes.explain_submission(outcome, task)
+            return self._built(verdict=verdict, fault=fault, log=log)
+        try:
+            traced = decode(outcome.reply, TraceReply)
+        except msgspec.DecodeError:
+            return self._built(
+                verdict=Verdict.SUSPECT, fault=outcomes.forged_reply("the child's reply is no trace"), log=log
+            )
+        programs: list[ProgramSummary] = []
+        findings: list[Finding] = []
+        for axes, data in zip(shapes, traced.programs, strict=False):
+            inspected = self._inspect(task, data, axes)
+            if isinstance(inspected, Fault):
+                return self._built(verdict=Verdict.INFRASTRUCTURE, fault=inspected, log=log)
+            if inspected.refusal is not None:
+                verdict, fault = outcomes.explain_refusal(inspected.refusal)
+                return self._built(verdict=verdict, fault=fault, log=log)
+            findings += [f for f in _legality_findings(inspected.violations) if f not in findings]
+            programs.append(_summarize(inspected, axes, artifacts.save_artifact(data, _PROGRAM_MEDIA_TYPE)))
+            illegal = next((note for note in inspected.violations if note.severity == "error"), None)
+            if illegal is not None:
+                verdict, fault = outcomes.explain_violation(illegal)
+                return self._built(verdict, fault, tuple(programs), tuple(findings), log)
+        if traced.error is not None:
+            verdict, fault = outcomes.explain_kernel_error(traced.error)
+            return self._built(verdict, fault, (), tuple(findings), log)
+        if len(programs) != len(shapes):
+            return self._built(
+                verdict=Verdict.SUSPECT, fault=outcomes.forged_reply("programs are missing"), log=log
+            )
+        return self._built(None, None, tuple(programs), tuple(findings), log)
+
+    def run(
+        self,
+        task: Task,
+        program: ProgramSummary,
+        inputs: Sequence[Sequence[np.ndarray]],
+        *,
+        artifacts: Artifacts,
+    ) -> Execution:
+        """Execute one program on each input set, in one worker."""
+        dtypes = [spec.dtype for spec in task.inputs]
+        request = ExecuteRequest(
+            program=artifacts.load_artifact(program.artifact),
+            inputs=tuple(
+                tuple(Array.of(values, dtype) for values, dtype in zip(arrays, dtypes, strict=True))
+                for arrays in inputs
+            ),
+        )
+        outcome = self._computers.run(_EXECUTE_JOB, encode(request), _run_limits(task, program, len(inputs)))
+        if outcome.reply is None:
+            verdict, fault = outcomes.explain_execution(outcome, task)
+            return Execution((), verdict, fault)
+        reply = decode(outcome.reply, ExecuteReply)
+        outputs = tuple(tuple(array.numpy() for array in arrays) for arrays in reply.outputs)
+        if reply.error is None:
+            return Execution(outputs)
+        verdict, fault = outcomes.explain_machine_error(reply.error)
+        return Execution(outputs, verdict, fault)
+
+    def profile(self, task: Task, build: BuildResult, *, target: str, artifacts: Artifacts) -> ProfileResult:
+        """Return counts and modelled bounds of the largest scored shape."""
+        case = largest_scored_case(task)
+        program = next((p for p in build.programs if p.axes == case.axes), None)
+        if program is None:
+            return ProfileResult()
+        inspected = self._inspect(task, artifacts.load_artifact(program.artifact), case.axes)
+        if isinstance(inspected, Fault):
+            return ProfileResult(fault=inspected)
+        return ProfileResult(facts=profile_facts(task, case, program, inspected.counts, target))
+
+    def close(self) -> None:
+        """End every worker."""
+        self._tracers.close()
+        self._computers.close()
+
+    def _inspect(self, task: Task, data: bytes, axes: dict[str, int]) -> InspectReply | Fault:
+        request = InspectRequest(
+            program=data,
+            expected_inputs=tensors_at(task.inputs, axes),
+            expected_outputs=tensors_at(task.outputs, axes),
+        )
+        limits = Limits(
+            wall_seconds=task.limits.run_seconds,
+            cpu_seconds=math.ceil(task.limits.run_seconds),
+            memory_bytes=task.limits.memory_bytes,
+            reply_bytes=8 << 20,
+        )
+        outcome = self._computers.run(_INSPECT_JOB, encode(request), limits)
+        if outcome.status is Status.MEMORY:
+            note = Note(kind="memory", message="the program needs more memory than its task allows")
+            return InspectReply(refusal=note)
+        if outcome.reply is None:
+            return outcomes.explain_worker(outcome, "inspecting the program")
+        return decode(outcome.reply, InspectReply)
+
+    def _built(
+        self,
+        verdict: Verdict | None,
+        fault: Fault | None,
+        programs: tuple[ProgramSummary, ...] = (),
+        findings: tuple[Finding, ...] = (),
+        log: str = "",
+    ) -> BuildResult:
+        return BuildResult(
+            verdict=verdict,
+            fault=fault,
+            programs=programs,
+            findings=findings,
+            log=log,
+            executor=self.id,
+            sandbox=self.isolation,
+        )
+
+
+def _trace_limits(task: Task, shapes: int) -> Limits:
+    return Limits(
+        wall_seconds=task.limits.wall_seconds,
+        cpu_seconds=math.ceil(task.limits.wall_seconds),
+        memory_bytes=task.limits.memory_bytes,
+        reply_bytes=_PROGRAM_BYTES * shapes,
+    )
+
+
+def _run_limits(task: Task, program: ProgramSummary, draws: int) -> Limits:
+    output_elements = sum(math.prod(tensor.shape) for tensor in tensors_at(task.outputs, program.axes))
+    seconds = task.limits.run_seconds * draws
+    return Limits(
+        wall_seconds=seconds,
+        cpu_seconds=math.ceil(seconds),
+        memory_bytes=task.limits.memory_bytes,
+        reply_bytes=(1 << 20) + 8 * output_elements * draws,
+    )
+
+
+def _summarize(reply: InspectReply, axes: dict[str, int], artifact: str) -> ProgramSummary:
+    return ProgramSummary(
+        axes=axes,
+        artifact=artifact,
+        instructions=reply.instructions,
+        instructions_per_engine=reply.instructions_per_engine,
+        operations=reply.operations,
+        compute_dtypes=reply.compute_dtypes,
+        sbuf_peak_bytes=reply.sbuf_peak_bytes,
+        psum_peak_bytes=reply.psum_peak_bytes,
+        unwritten=reply.unwritten,
+        mutated_inputs=reply.mutated_inputs,
+        independent_outputs=reply.independent_outputs,
+        fidelity=reply.fidelity,
+        approximated=reply.approximated,
+    )
+
+
+def _legality_findings(notes: Sequence[Note]) -> list[Finding]:
+    return [
+        Finding(
+            check="legal",
+            severity=Severity(note.severity),
+            message=f"{note.message} [{note.kind}]",
+            owner=Owner.SUBMISSION,
+            lines=(note.line,) if note.line else (),
+        )
+        for note in notes
+    ]

@@ -1,0 +1,163 @@
+"""What crosses the boundary between the grader and its confined workers: data, decoded by schema."""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+import msgspec
+import numpy as np
+
+from pipeline.emulator.dtypes import dtype_named
+
+__all__ = [
+    "Array",
+    "ExecuteReply",
+    "ExecuteRequest",
+    "InspectReply",
+    "InspectRequest",
+    "Note",
+    "ReferenceReply",
+    "ReferenceRequest",
+    "Tensor",
+    "TraceReply",
+    "TraceRequest",
+    "decode",
+    "encode",
+]
+
+
+class Tensor(msgspec.Struct, frozen=True, array_like=True):
+    """Name, shape and NKI dtype of a tensor."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Array(msgspec.Struct, frozen=True, array_like=True):
+    """Values in row-major order. The dtype is an NKI name, or ``float64`` for references."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    data: bytes
+
+    @staticmethod
+    def of(values: np.ndarray, dtype: str) -> Array:
+        """Wrap `values`, already stored as `dtype`."""
+        return Array(tuple(values.shape), dtype, np.ascontiguousarray(values).tobytes())
+
+    def numpy(self) -> np.ndarray:
+        """Return the values, read-only.
+
+        Raises:
+            ValueError: If the bytes do not fill the shape exactly.
+        """
+        storage = np.dtype(np.float64) if self.dtype == "float64" else dtype_named(self.dtype).storage
+        return np.frombuffer(self.data, storage).reshape(self.shape)
+
+
+class TraceRequest(msgspec.Struct, frozen=True):
+    """Trace one source for several shapes."""
+
+    source: str
+    filename: str
+    entry: str
+    shapes: tuple[tuple[Tensor, ...], ...]
+    target: str
+    version: str
+    instruction_limit: int
+
+
+class Note(msgspec.Struct, frozen=True):
+    """An error or a rule that spoke."""
+
+    kind: str
+    message: str
+    line: int | None = None
+    severity: str = "error"
+
+
+class TraceReply(msgspec.Struct, frozen=True):
+    """Encoded programs, one per shape, up to the first shape that failed."""
+
+    programs: tuple[bytes, ...]
+    error: Note | None = None
+
+
+class InspectRequest(msgspec.Struct, frozen=True):
+    """Validate a program and read its summary."""
+
+    program: bytes
+    expected_inputs: tuple[Tensor, ...]
+    expected_outputs: tuple[Tensor, ...]
+
+
+class InspectReply(msgspec.Struct, frozen=True):
+    """What the trusted side read off a program; `refusal` when it is not even well-formed."""
+
+    refusal: Note | None = None
+    violations: tuple[Note, ...] = ()
+    instructions: int = 0
+    instructions_per_engine: dict[str, int] = {}
+    operations: dict[str, int] = {}
+    compute_dtypes: tuple[str, ...] = ()
+    sbuf_peak_bytes: int = 0
+    psum_peak_bytes: int = 0
+    unwritten: dict[str, int] = {}
+    mutated_inputs: tuple[str, ...] = ()
+    independent_outputs: tuple[str, ...] = ()
+    fidelity: str = "exact"
+    approximated: tuple[str, ...] = ()
+    counts: dict[str, float] = {}
+
+
+class ExecuteRequest(msgspec.Struct, frozen=True):
+    """Run one program on several input sets."""
+
+    program: bytes
+    inputs: tuple[tuple[Array, ...], ...]
+
+
+class ExecuteReply(msgspec.Struct, frozen=True):
+    """Outputs per input set, up to the first that failed."""
+
+    outputs: tuple[tuple[Array, ...], ...]
+    error: Note | None = None
+
+
+class ReferenceRequest(msgspec.Struct, frozen=True):
+    """Draw inputs and compute what they should give."""
+
+    source: str
+    axes: dict[str, int]
+    case: dict[str, str]
+    seed: tuple[int, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+
+class ReferenceReply(msgspec.Struct, frozen=True):
+    """Inputs as the kernel gets them, and the float64 answers."""
+
+    inputs: tuple[Array, ...] = ()
+    expected: tuple[Array, ...] = ()
+    error: Note | None = None
+
+
+T = TypeVar("T")
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+
+
+def encode(frame: msgspec.Struct) -> bytes:
+    """Return the frame's bytes."""
+    return _ENCODER.encode(frame)
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """Parse a frame of type `kind`.
+
+    Raises:
+        msgspec.DecodeError: If it is anything else.
+    """
+    return msgspec.msgpack.decode(data, type=kind)

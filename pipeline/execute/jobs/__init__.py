@@ -1,0 +1,1 @@
+"""What runs inside confined workers: each job takes a frame and returns a frame."""

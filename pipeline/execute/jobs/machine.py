@@ -1,0 +1,136 @@
+"""Judge and execute programs: trusted code on hostile data, confined because the data is hostile."""
+
+from __future__ import annotations
+
+from pipeline.emulator import legality, timeline
+from pipeline.emulator.machine import Machine, MachineError
+from pipeline.emulator.operations import Fidelity
+from pipeline.emulator.program import Program, ProgramError, validate
+from pipeline.emulator.program import decode as decode_program
+from pipeline.emulator.targets import ENGINES, target_named
+from pipeline.emulator.timeline import Counts
+from pipeline.execute.frames import (
+    Array,
+    ExecuteReply,
+    ExecuteRequest,
+    InspectReply,
+    InspectRequest,
+    Note,
+    decode,
+    encode,
+)
+
+__all__ = ["execute", "inspect"]
+
+
+def inspect(payload: bytes) -> bytes:
+    """Answer an `InspectRequest` with an `InspectReply`."""
+    request = decode(payload, InspectRequest)
+    try:
+        program = decode_program(request.program)
+        validate(program)
+        _expect_interface(program, request)
+    except ProgramError as error:
+        return encode(InspectReply(refusal=Note(kind=error.rule, message=error.message)))
+    return encode(_summarize(program))
+
+
+def execute(payload: bytes) -> bytes:
+    """Answer an `ExecuteRequest` with an `ExecuteReply`."""
+    request = decode(payload, ExecuteRequest)
+    try:
+        program = decode_program(request.program)
+        validate(program)
+    except ProgramError as error:
+        return encode(ExecuteReply(outputs=(), error=Note(kind=error.rule, message=error.message)))
+    machine = Machine(program)
+    dtypes = [program.tensors[index].dtype for index in program.outputs]
+    results: list[tuple[Array, ...]] = []
+    for inputs in request.inputs:
+        try:
+            outputs = machine.run([array.numpy() for array in inputs])
+        except MachineError as error:
+            note = Note(kind=error.rule, message=error.message, line=error.line or None)
+            return encode(ExecuteReply(outputs=tuple(results), error=note))
+        results.append(tuple(Array.of(o, d) for o, d in zip(outputs, dtypes, strict=True)))
+    return encode(ExecuteReply(outputs=tuple(results)))
+
+
+def _expect_interface(program: Program, request: InspectRequest) -> None:
+    """Hold the program to the task's shapes and dtypes: the child that declared them is not trusted."""
+    for role, indices, expected in (
+        ("input", program.inputs, request.expected_inputs),
+        ("output", program.outputs, request.expected_outputs),
+    ):
+        declared = [program.tensors[index] for index in indices]
+        if len(declared) != len(expected):
+            raise ProgramError("interface", f"{len(declared)} {role}s, the task has {len(expected)}")
+        for tensor, wanted in zip(declared, expected, strict=True):
+            if (tensor.shape, tensor.dtype) != (wanted.shape, wanted.dtype):
+                raise ProgramError(
+                    "interface",
+                    f"{role} {wanted.name!r} is {tensor.dtype}{list(tensor.shape)}, "
+                    f"the task wants {wanted.dtype}{list(wanted.shape)}",
+                )
+
+
+def _summarize(program: Program) -> InspectReply:
+    per_engine = dict.fromkeys(ENGINES, 0)
+    operations = dict.fromkeys(program.operations, 0)
+    for instruction in program.instructions:
+        per_engine[ENGINES[instruction.engine]] += 1
+        operations[program.operations[instruction.operation]] += 1
+    peaks = legality.memory_peaks(program)
+    counts = timeline.count(program)
+    fidelities = legality.fidelity(program)
+    names = [program.tensors[index].name for index in program.outputs]
+    return InspectReply(
+        violations=tuple(
+            Note(kind=v.rule, message=v.message, line=v.line or None, severity=v.severity.value)
+            for v in legality.check(program)
+        ),
+        instructions=len(program.instructions),
+        instructions_per_engine={engine: count for engine, count in per_engine.items() if count},
+        operations=operations,
+        compute_dtypes=timeline.compute_dtypes(program, counts.computations),
+        sbuf_peak_bytes=peaks.sbuf_bytes,
+        psum_peak_bytes=peaks.psum_bytes,
+        unwritten={names[i]: region.count for i, region in legality.unwritten(program).items()},
+        mutated_inputs=legality.mutated_inputs(program),
+        independent_outputs=tuple(names[i] for i in legality.independent_outputs(program)),
+        fidelity=max(fidelities.values(), key=list(Fidelity).index, default=Fidelity.EXACT).value,
+        approximated=tuple(sorted(name for name, level in fidelities.items() if level != Fidelity.EXACT)),
+        counts=_flatten(program, counts),
+    )
+
+
+def _flatten(program: Program, counts: Counts) -> dict[str, float]:
+    """Return the quantities that `pipeline.execute.counts` turns into facts; absent where nothing was counted."""
+    bounds = timeline.roofline(counts, target_named(program.target))
+    flops = sum(counts.tensor_flops.values())
+    quantities: dict[str, float] = {
+        "hbm_read_bytes": counts.hbm_read_bytes,
+        "hbm_write_bytes": counts.hbm_write_bytes,
+        "dma_transfers": counts.dma_transfers,
+        "dma_average_bytes": counts.dma_average_bytes,
+        "dma_descriptor_bytes": counts.descriptor_average_bytes,
+        "tensor_flops": flops,
+        "transpose_flops": sum(counts.transpose_flops.values()),
+        "roofline_seconds": bounds.seconds,
+        "hbm_bound_seconds": bounds.hbm_seconds,
+        "tensor_bound_seconds": bounds.tensor_seconds,
+    }
+    for engine in ("vector", "scalar", "gpsimd"):
+        quantities[f"{engine}_elements"] = counts.elements.get(engine, 0)
+    sizes = timeline.mean_sizes(program)
+    for name, mean in (
+        ("matmul_mean_moving", sizes.matmul_moving),
+        ("matmul_mean_stationary", sizes.matmul_stationary),
+        ("mean_free_size", sizes.free_elements),
+        ("dma_bytes_per_partition", sizes.dma_partition_bytes),
+    ):
+        if mean is not None:
+            quantities[name] = mean
+    if flops:
+        quantities["fp32_matmul_share"] = counts.tensor_flops.get("fp32", 0) / flops
+    return quantities

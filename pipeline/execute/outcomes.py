@@ -1,0 +1,172 @@
+"""What the end of a job means: a verdict, and a fault with its owner."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.execute.frames import Note
+from pipeline.execute.sandbox import Outcome, Status
+from pipeline.types import Fault, Owner, Task, Verdict
+
+__all__ = [
+    "explain_execution",
+    "explain_kernel_error",
+    "explain_machine_error",
+    "explain_refusal",
+    "explain_submission",
+    "explain_violation",
+    "explain_worker",
+    "forged_reply",
+]
+
+_LOOP_REMEDY: Final = "look for a loop that does not end, or unroll less"
+_MEMORY_REMEDY: Final = "allocate tensors with nl.ndarray; the trace itself needs little memory"
+
+#: Frontend error kinds that are verdicts by themselves.
+_KERNEL_VERDICTS: Final = {
+    "compile_error": Verdict.COMPILE_ERROR,
+    "illegal_on_target": Verdict.ILLEGAL_ON_TARGET,
+    "runtime_error": Verdict.RUNTIME_ERROR,
+    "unsupported": Verdict.UNSUPPORTED,
+    "too_large": Verdict.TOO_LARGE,
+    "no_device_work": Verdict.NO_DEVICE_WORK,
+}
+
+#: Rules of program validation that speak of size; the rest can only be broken by forging a program.
+_SIZE_RULES: Final = frozenset(
+    {"wire_bytes", "instructions", "tensors", "patterns", "tensor_elements", "total_bytes", "memory"}
+)
+
+
+def explain_submission(outcome: Outcome, task: Task) -> tuple[Verdict, Fault]:
+    """Explain a tracing job that did not answer: the submission's doing, whatever it did."""
+    limits = task.limits
+    match outcome.status:
+        case Status.TIMEOUT:
+            return _verdict(
+                Verdict.TIMEOUT,
+                "wall_time",
+                f"the submission did not finish tracing within {limits.wall_seconds:g} s",
+                _LOOP_REMEDY,
+            )
+        case Status.MEMORY:
+            return _verdict(
+                Verdict.TOO_LARGE,
+                "memory",
+                f"the submission asked for more than {limits.memory_bytes >> 20} MiB of memory while tracing",
+                _MEMORY_REMEDY,
+            )
+        case Status.OVERSIZED:
+            return _verdict(
+                Verdict.TOO_LARGE, "wire_bytes", "the traced program is larger than the limit", _LOOP_REMEDY
+            )
+        case Status.SILENT:
+            return _verdict(
+                Verdict.RUNTIME_ERROR,
+                "exited",
+                f"the submission ended its process (exit code {outcome.exit_code}) while tracing",
+                "a kernel never exits: remove sys.exit and os._exit",
+            )
+        case Status.CRASHED:
+            return _verdict(
+                Verdict.RUNTIME_ERROR,
+                "crashed",
+                f"the submission's process was ended by signal {outcome.signal} while tracing",
+                "a kernel records operations only; remove native code and system calls",
+            )
+        case _:
+            return Verdict.INFRASTRUCTURE, explain_worker(outcome, "tracing the submission")
+
+
+def explain_execution(outcome: Outcome, task: Task) -> tuple[Verdict, Fault]:
+    """Explain an executing worker that did not answer: limits are the program's doing, the rest ours."""
+    limits = task.limits
+    if outcome.status is Status.TIMEOUT:
+        return _verdict(
+            Verdict.TIMEOUT,
+            "run_time",
+            f"the program did not finish within {limits.run_seconds:g} s per input set on the emulator",
+            "use larger tiles: fewer instructions do the same work",
+        )
+    if outcome.status in (Status.MEMORY, Status.OVERSIZED):
+        return _verdict(
+            Verdict.TOO_LARGE,
+            "memory",
+            f"the program needs more than {limits.memory_bytes >> 20} MiB while executing",
+            "reuse tiles instead of keeping every one alive",
+        )
+    return Verdict.INFRASTRUCTURE, explain_worker(outcome, "executing the program")
+
+
+def explain_worker(outcome: Outcome, doing: str) -> Fault:
+    """Return the fault of a trusted worker that failed."""
+    raised = f" ({outcome.error_type}: {outcome.error_message})" if outcome.error_type else ""
+    return Fault(
+        owner=Owner.GRADER,
+        code=f"worker_{outcome.status.value}",
+        message=f"a worker failed while {doing}: {outcome.message}{raised}",
+        remedy="grade again; if it comes back, report it with the submission",
+    )
+
+
+def explain_kernel_error(error: Note) -> tuple[Verdict, Fault]:
+    """Explain an error that the frontend raised at a line of the submission."""
+    verdict = _KERNEL_VERDICTS.get(error.kind, Verdict.RUNTIME_ERROR)
+    owner = Owner.GRADER if verdict is Verdict.UNSUPPORTED else Owner.SUBMISSION
+    return verdict, Fault(
+        owner=owner, code=error.kind, message=error.message, where=_where(error.line), line=error.line
+    )
+
+
+def explain_refusal(refusal: Note) -> tuple[Verdict, Fault]:
+    """Explain a program that validation refused."""
+    if refusal.kind in _SIZE_RULES:
+        return _verdict(Verdict.TOO_LARGE, refusal.kind, refusal.message, _LOOP_REMEDY)
+    if refusal.kind == "interface":
+        return _verdict(
+            Verdict.INCORRECT, "interface", refusal.message, "return exactly the tensors the task asks for"
+        )
+    return Verdict.SUSPECT, forged_reply(refusal.message)
+
+
+def explain_violation(violation: Note) -> tuple[Verdict, Fault]:
+    """Explain a program that the chip or its compiler would refuse."""
+    fault = Fault(
+        owner=Owner.SUBMISSION,
+        code=violation.kind,
+        message=violation.message,
+        where=_where(violation.line),
+        line=violation.line,
+    )
+    return Verdict.ILLEGAL_ON_TARGET, fault
+
+
+def explain_machine_error(error: Note) -> tuple[Verdict, Fault]:
+    """Explain a program that the machine stopped."""
+    verdict = Verdict.TIMEOUT if error.kind == "budget" else Verdict.RUNTIME_ERROR
+    fault = Fault(
+        owner=Owner.SUBMISSION,
+        code=error.kind,
+        message=error.message,
+        where=_where(error.line),
+        line=error.line,
+    )
+    return verdict, fault
+
+
+def forged_reply(detail: str) -> Fault:
+    """Return the fault of a child that answered with something no frontend would send."""
+    return Fault(
+        owner=Owner.SUBMISSION,
+        code="forged_program",
+        message=f"the traced program is not one the frontend records: {detail}",
+        remedy="a submission must not touch the tracer",
+    )
+
+
+def _verdict(verdict: Verdict, code: str, message: str, remedy: str) -> tuple[Verdict, Fault]:
+    return verdict, Fault(owner=Owner.SUBMISSION, code=code, message=message, remedy=remedy)
+
+
+def _where(line: int | None) -> str:
+    return f"submission.py:{line}" if line else "submission.py"

@@ -1,0 +1,122 @@
+"""Grade many submissions: each is one thread of the graph, and nothing is done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pipeline.graph.services import Services
+from pipeline.graph.threads import Progress, advance, resume_decided
+from pipeline.library.submissions import Received
+from pipeline.types import Batch, BatchItem, Grading, Rejection, Submission, hash_text
+
+__all__ = ["BatchOutcome", "Progress", "grade_batch", "register", "resume_decided"]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
+    """What a run over a batch came to.
+
+    Attributes:
+        batch_id: Its id; the same inputs under the same settings make the same batch.
+        total: Gradings in the batch.
+        computed: Of these, gradings that this run worked on.
+        unchanged: Of these, gradings that were finished, or waited, before.
+        graded: Gradings with a grade now.
+        waiting: Gradings that wait for a person now.
+        held: Gradings that infrastructure kept from being graded.
+        rejections: Inputs that are no submissions.
+        interrupted: Whether the run was stopped before its end.
+    """
+
+    batch_id: str
+    total: int
+    computed: int
+    unchanged: int
+    graded: int
+    waiting: int
+    held: int
+    rejections: tuple[Rejection, ...]
+    interrupted: bool
+
+
+def grade_batch(
+    items: Iterable[Received | Rejection],
+    services: Services,
+    *,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> BatchOutcome:
+    """Grade `items`, resuming whatever an earlier run of the same batch left.
+
+    Ctrl-C stops it cleanly: what is finished is kept, and the same call goes on from there.
+
+    Raises:
+        SandboxError: If this machine can no longer run submissions.
+        StoreError: If the store can no longer keep results.
+    """
+    batch, gradings = _open(items, services)
+    store, ids = services.store, [grading.id for grading in gradings]
+    before = store.finished(ids)
+    todo = [grading_id for grading_id in ids if before.get(grading_id) not in ("graded", "waiting")]
+    interrupted = False
+    try:
+        if todo:
+            advance(todo, services, on_progress)
+        resume_decided(services)
+    except KeyboardInterrupt:
+        interrupted = True
+    store.flush()
+    if not interrupted and not store.is_batch_closed(batch.id):
+        store.close_batch(batch.id)
+        store.snapshot()
+    after = list(store.finished(ids).values())
+    return BatchOutcome(
+        batch_id=batch.id,
+        total=len(ids),
+        computed=len(todo),
+        unchanged=len(ids) - len(todo),
+        graded=after.count("graded"),
+        waiting=after.count("waiting"),
+        held=after.count("held"),
+        rejections=batch.rejections,
+        interrupted=interrupted,
+    )
+
+
+def register(submissions: Sequence[Submission], services: Services) -> list[Grading]:
+    """Plan the grading of each submission, and keep everything that shapes it before any work is done.
+
+    Returns:
+        One grading per submission, in their order; equal submissions share theirs.
+    """
+    gradings = [services.plan(submission) for submission in submissions]
+    fingerprints = {grading.fingerprint.content_hash(): grading.fingerprint for grading in gradings}
+    tasks = {submission.task_id for submission in submissions}
+    services.library.keep_documents(tasks, list(fingerprints.values()))
+    services.store.save_submissions(submissions)
+    services.store.save_gradings(gradings)
+    return gradings
+
+
+def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Batch, list[Grading]]:
+    received: list[Received] = []
+    rejections: list[Rejection] = []
+    for item in items:
+        if isinstance(item, Rejection):
+            rejections.append(item)
+        else:
+            received.append(item)
+    gradings = register([item.submission for item in received], services)
+    distinct = {grading.id: grading for grading in gradings}
+    batch = Batch(
+        id="b-" + hash_text(*sorted(distinct), *(f"{r.origin} {r.fault.code}" for r in rejections))[:16],
+        opened_at=datetime.now(UTC),
+        items=tuple(
+            BatchItem(grading_id=grading.id, submission_id=grading.submission_id, origin=item.origin)
+            for item, grading in zip(received, gradings, strict=True)
+        ),
+        rejections=tuple(rejections),
+    )
+    services.store.open_batch(batch)
+    return batch, list(distinct.values())

@@ -1,0 +1,130 @@
+"""The nodes: each calls one service, keeps what it returned under its content key, and returns ids."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+from pydantic import BaseModel
+
+from pipeline.checks.inspection import inspect_submission
+from pipeline.compare.correctness import run_cases
+from pipeline.graph.services import Services
+from pipeline.graph.state import State
+from pipeline.judge.confidence import state_confidence
+from pipeline.review.queue import conclude, enqueue
+from pipeline.routing.policy import decide_route
+from pipeline.types import BuildResult, Confidence, Inspection, Judgment, ProfileResult, RunResult
+
+__all__ = [
+    "admit",
+    "assess",
+    "await_review",
+    "build",
+    "finish",
+    "inspect",
+    "judge",
+    "profile",
+    "route",
+    "run",
+]
+
+
+class DecisionRecorded(BaseModel):
+    """What resumes a waiting thread: the word that a decision is in the store, never the decision itself."""
+
+    review_id: str
+
+
+def admit(state: State, runtime: Runtime[Services]) -> State:
+    """Turn away what is no kernel source."""
+    work = runtime.context.work(state["grading_id"])
+    return {"verdict": work.submission.refusal.verdict if work.submission.refusal else None}
+
+
+def build(state: State, runtime: Runtime[Services]) -> State:
+    """Trace the submission for every shape of its task."""
+    services, work = runtime.context, runtime.context.work(state["grading_id"])
+    fingerprint = work.grading.fingerprint
+    result = work.perform(
+        "build",
+        BuildResult,
+        lambda: services.executor.build(
+            work.task,
+            work.submission.code,
+            target=fingerprint.target,
+            toolchain=fingerprint.toolchain,
+            artifacts=services.store,
+        ),
+    )
+    return {"verdict": result.verdict}
+
+
+def run(state: State, runtime: Runtime[Services]) -> State:
+    """Execute every case and compare with the oracle."""
+    services, work = runtime.context, runtime.context.work(state["grading_id"])
+    built = work.result("build", BuildResult)
+    result = work.perform(
+        "run",
+        RunResult,
+        lambda: run_cases(work.task, built, services.executor, services.oracle, artifacts=services.store),
+    )
+    return {"verdict": None if result.verdict == "correct" else result.verdict}
+
+
+def profile(state: State, runtime: Runtime[Services]) -> State:
+    """Count what the program does, and bound its time."""
+    services, work = runtime.context, runtime.context.work(state["grading_id"])
+    built = work.result("build", BuildResult)
+    target = work.grading.fingerprint.target
+    work.perform(
+        "profile",
+        ProfileResult,
+        lambda: services.executor.profile(work.task, built, target=target, artifacts=services.store),
+    )
+    return {}
+
+
+def inspect(state: State, runtime: Runtime[Services]) -> State:
+    """Let every deterministic check speak, and settle the verdict."""
+    work = runtime.context.work(state["grading_id"])
+    result = work.perform("inspect", Inspection, lambda: inspect_submission(work.evidence()))
+    return {"verdict": result.verdict}
+
+
+async def judge(state: State, runtime: Runtime[Services]) -> State:
+    """Draft scores and feedback."""
+    services, work = runtime.context, runtime.context.work(state["grading_id"])
+    await work.perform_async("judge", Judgment, lambda: services.judge.judge(work.judge_request()))
+    return {}
+
+
+def assess(state: State, runtime: Runtime[Services]) -> State:
+    """Say how far the draft can be trusted."""
+    work = runtime.context.work(state["grading_id"])
+    inspection, draft = work.result("inspect", Inspection), work.result("judge", Judgment)
+    work.perform("assess", Confidence, lambda: state_confidence(inspection, draft))
+    return {}
+
+
+def route(state: State, runtime: Runtime[Services]) -> State:
+    """Decide whether the grade stands, waits for a person, or is held; a place in the queue is kept first."""
+    services, work = runtime.context, runtime.context.work(state["grading_id"])
+    decided = decide_route(work.result("inspect", Inspection), work.rubric)
+    review_id = enqueue(services.store, work.grading, decided, work.keys.as_dict())
+    return {"destination": decided.destination, "review_id": review_id}
+
+
+def await_review(state: State, runtime: Runtime[Services]) -> State:
+    """Wait for a person, unless one has already decided."""
+    review_id = state["review_id"] or ""
+    while runtime.context.store.load_review(review_id).decision is None:
+        interrupt({"review_id": review_id}, response_schema=DecisionRecorded)
+    return {}
+
+
+def finish(state: State, runtime: Runtime[Services]) -> State:
+    """Release the grade."""
+    work = runtime.context.work(state["grading_id"])
+    inspection, draft = work.result("inspect", Inspection), work.result("judge", Judgment)
+    conclude(runtime.context.store, work.grading, work.rubric, inspection, draft, state["review_id"])
+    return {}

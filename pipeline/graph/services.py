@@ -1,0 +1,114 @@
+"""What nodes work with: the store, the library, an executor and a judge, opened and closed together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pipeline.compare.oracle import Oracle
+from pipeline.config import Settings
+from pipeline.errors import GraderError
+from pipeline.execute.emulator import EmulatorExecutor
+from pipeline.execute.executor import Executor
+from pipeline.execute.sandbox import Level, choose_level
+from pipeline.graph.fingerprints import make_fingerprint
+from pipeline.graph.keys import StageKeys
+from pipeline.graph.library import Library
+from pipeline.graph.work import Work
+from pipeline.judge import judge_named
+from pipeline.judge.protocol import Judge
+from pipeline.store import Store
+from pipeline.types import Fault, Fingerprint, Grading, Owner, Submission
+
+__all__ = ["Services", "open_services"]
+
+
+@dataclass(slots=True)
+class Services:
+    """Everything a grading needs; one instance serves all threads of a run."""
+
+    store: Store
+    library: Library
+    executor: Executor
+    oracle: Oracle
+    judge: Judge
+    settings: Settings
+    _in_flight: dict[str, Work] = field(default_factory=dict)
+    _fingerprints: dict[str, Fingerprint] = field(default_factory=dict)
+
+    def plan(self, submission: Submission) -> Grading:
+        """Return the grading that `submission` gets under this run's settings."""
+        fingerprint = self.fingerprint(submission.task_id)
+        return Grading(
+            id=fingerprint.grading_id(submission.id), submission_id=submission.id, fingerprint=fingerprint
+        )
+
+    def fingerprint(self, task_id: str) -> Fingerprint:
+        """Return the fingerprint of this run's gradings of a task."""
+        if task_id not in self._fingerprints:
+            self._fingerprints[task_id] = make_fingerprint(
+                self.library, task_id, self.executor, self.judge, self.settings
+            )
+        return self._fingerprints[task_id]
+
+    def work(self, grading_id: str) -> Work:
+        """Return the grading in flight, loading it from the store when a thread comes back."""
+        if grading_id not in self._in_flight:
+            grading = self.store.load_grading(grading_id)
+            self.begin(grading, self.store.load_submission(grading.submission_id))
+        return self._in_flight[grading_id]
+
+    def begin(self, grading: Grading, submission: Submission) -> None:
+        """Hold what the nodes of one grading need until `end`."""
+        made = grading.fingerprint
+        current = submission.task_id in self.library.tasks and made == self.fingerprint(submission.task_id)
+        self._in_flight[grading.id] = Work(
+            store=self.store,
+            grading=grading,
+            submission=submission,
+            task=self.library.find_task(made.task),
+            rubric=self.library.find_rubric(made.rubric),
+            prompt=self.library.find_prompt(made.prompt),
+            keys=StageKeys.derive(grading, submission),
+            current=current,
+        )
+
+    def end(self, grading_id: str) -> None:
+        """Let go of a grading that left the graph, for good or for now."""
+        self._in_flight.pop(grading_id, None)
+
+
+@contextmanager
+def open_services(store: Store, settings: Settings) -> Iterator[Services]:
+    """Open everything a run needs on top of `store`, and close it again.
+
+    Raises:
+        GraderError: If this machine can only limit submissions, not confine them, and the settings do not
+            allow that; or if a setting names what does not exist.
+    """
+    level = choose_level(Level(settings.sandbox) if settings.sandbox else None)
+    if level is Level.LIMITS and not settings.allow_unsandboxed:
+        raise GraderError(
+            Fault(
+                owner=Owner.ENVIRONMENT,
+                code="no_sandbox",
+                message="this machine offers no sandbox stronger than plain limits",
+                remedy="install bubblewrap or allow user namespaces (`nki-grader doctor` says why), or pass "
+                "--allow-unsandboxed: no result is then accepted without a person",
+            )
+        )
+    judge = judge_named(settings.judge)
+    library = Library(store, settings)
+    executor = EmulatorExecutor(level, workers=settings.workers)
+    try:
+        yield Services(
+            store=store,
+            library=library,
+            executor=executor,
+            oracle=Oracle(executor.computers),
+            judge=judge,
+            settings=settings,
+        )
+    finally:
+        executor.close()

@@ -1,0 +1,157 @@
+"""One grading in flight: its inputs, its content keys, and the memo that makes every stage idempotent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pipeline.checks.check import Evidence
+from pipeline.errors import GraderError
+from pipeline.graph.keys import StageKeys
+from pipeline.judge.protocol import JudgeRequest
+from pipeline.store import StageRecord, Store
+from pipeline.types import (
+    BuildResult,
+    Fault,
+    Frozen,
+    Grading,
+    Inspection,
+    Judgment,
+    Owner,
+    ProfileResult,
+    Prompt,
+    Rubric,
+    RunResult,
+    Submission,
+    Task,
+    Verdict,
+)
+
+__all__ = ["Work"]
+
+Result = TypeVar("Result", bound=Frozen)
+
+
+@dataclass(slots=True)
+class Work:
+    """A grading and what it needs; results of its stages are kept while it is in flight.
+
+    Attributes:
+        current: Whether this release would make the same fingerprint. If not, a stage that the store has
+            lost cannot be made again under the old name.
+
+    An ``infrastructure`` result is kept in flight only: the next run tries again.
+    """
+
+    store: Store
+    grading: Grading
+    submission: Submission
+    task: Task
+    rubric: Rubric
+    prompt: Prompt
+    keys: StageKeys
+    current: bool
+    _results: dict[str, Frozen] = field(default_factory=dict)
+
+    def perform(self, stage: str, kind: type[Result], compute: Callable[[], Result]) -> Result:
+        """Return the stage's result from the memo, or compute and record it."""
+        known = self.recall(stage, kind)
+        if known is not None:
+            return known
+        self.refuse_unless_current(stage)
+        started = time.perf_counter()
+        return self._record(stage, compute(), time.perf_counter() - started)
+
+    async def perform_async(
+        self, stage: str, kind: type[Result], compute: Callable[[], Awaitable[Result]]
+    ) -> Result:
+        """As `perform`, for a stage that waits for others."""
+        known = self.recall(stage, kind)
+        if known is not None:
+            return known
+        self.refuse_unless_current(stage)
+        started = time.perf_counter()
+        return self._record(stage, await compute(), time.perf_counter() - started)
+
+    def result(self, stage: str, kind: type[Result]) -> Result:
+        """Return the result of a stage that has been performed.
+
+        Raises:
+            LookupError: If it has not.
+        """
+        known = self.recall(stage, kind)
+        if known is None:
+            raise LookupError(f"{self.grading.id}: stage {stage!r} has no result")
+        return known
+
+    def evidence(self) -> Evidence:
+        """Return what checks may look at: a stage that was skipped is None."""
+        return Evidence(
+            task=self.task,
+            submission=self.submission,
+            build=self.recall("build", BuildResult),
+            run=self.recall("run", RunResult),
+            profile=self.recall("profile", ProfileResult),
+        )
+
+    def judge_request(self) -> JudgeRequest:
+        """Return all that a judge is told."""
+        inspection = self.result("inspect", Inspection)
+        return JudgeRequest(
+            task=self.task,
+            submission=self.submission,
+            verdict=inspection.verdict,
+            facts=inspection.facts,
+            reports=inspection.reports,
+            rubric=self.rubric,
+            prompt=self.prompt,
+        )
+
+    def refuse_unless_current(self, stage: str) -> None:
+        """Refuse to make a stage under a fingerprint that this release would not give it.
+
+        Raises:
+            GraderError: If the stage is lost and was another release's.
+        """
+        if self.current:
+            return
+        raise GraderError(
+            Fault(
+                owner=Owner.GRADER,
+                code="stage_lost",
+                message=f"stage {stage!r} of {self.grading.id} is not in the store, and was made by another "
+                "release or configuration",
+                remedy="grade the submission again: it gets a new grading",
+            )
+        )
+
+    def recall(self, stage: str, kind: type[Result]) -> Result | None:
+        """Return the result of a stage, or None if it was skipped or has not been performed."""
+        held = self._results.get(stage)
+        if isinstance(held, kind):
+            return held
+        record = self.store.find_stage(stage, self.keys.of(stage))
+        if record is None:
+            return None
+        result = kind.model_validate_json(record.output)
+        self._results[stage] = result
+        return result
+
+    def _record(self, stage: str, result: Result, seconds: float) -> Result:
+        self._results[stage] = result
+        if getattr(result, "verdict", None) is not Verdict.INFRASTRUCTURE:
+            self.store.record_stage(
+                StageRecord(
+                    stage=stage,
+                    key=self.keys.of(stage),
+                    output=result.model_dump_json(),
+                    seconds=seconds,
+                    facts=result.facts if isinstance(result, Inspection) else (),
+                    reports=result.reports if isinstance(result, Inspection) else (),
+                    scores=result.scores if isinstance(result, Judgment) else (),
+                    cases=result.cases if isinstance(result, RunResult) else (),
+                )
+            )
+        return result

@@ -1,0 +1,44 @@
+"""How far a draft can be trusted, before any calibration.
+
+The number ranks drafts and promises nothing: only a certificate turns a rank into a guarantee.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.types import Confidence, Inspection, Judgment, Owner
+
+__all__ = ["VERSION", "state_confidence"]
+
+#: Raised whenever the same draft can be given another confidence; part of every fingerprint.
+VERSION: Final = "scored weight 1"
+
+#: Nothing that was not settled by a gate ranks with what was.
+_CEILING: Final = 0.9
+#: Operations that the device evaluates otherwise than the emulator leave room for another outcome there.
+_APPROXIMATED: Final = 0.8
+
+
+def state_confidence(inspection: Inspection, judgment: Judgment) -> Confidence:
+    """Return a rank in 0..1 and its reason, or none where nothing supports a number.
+
+    A grade that closed gates settle is certain: 1. Otherwise the share of weight that was scored, at most
+    0.9, times 0.8 when the program uses operations that the emulator does not reproduce exactly.
+    """
+    if judgment.fault is not None:
+        whose = "" if judgment.fault.owner is Owner.JUDGE else f" ({judgment.fault.owner.value})"
+        return Confidence(value=None, reason=f"the judge failed{whose}: {judgment.fault.message}")
+    overall = judgment.overall
+    if overall.closed_gates:
+        return Confidence(value=1.0, reason=f"facts closed gate {overall.closed_gates[0]}")
+    if overall.value is None:
+        return Confidence(
+            value=None, reason=f"there is no overall grade to be confident in: {overall.reason}"
+        )
+    value = min(overall.scored_weight, _CEILING)
+    reason = f"{overall.scored_weight:.2f} of the weight is scored"
+    if inspection.approximated:
+        value *= _APPROXIMATED
+        reason += f", and the emulator only approximates {', '.join(inspection.approximated)}"
+    return Confidence(value=round(value, 4), reason=reason)

@@ -1,0 +1,44 @@
+"""The rules judge: deterministic, free, offline; the baseline that every later judge is measured against."""
+
+from __future__ import annotations
+
+from pipeline.judge.feedback import write_feedback
+from pipeline.judge.protocol import JudgeRequest
+from pipeline.judge.scoring import grade_overall, score_checks
+from pipeline.types import Criterion, Judgment, Score
+
+__all__ = ["RulesJudge"]
+
+
+class RulesJudge:
+    """Scores what facts settle and leaves the rest unscored; reads no code and believes no comment."""
+
+    @property
+    def id(self) -> str:
+        """Name and version; it has no parameters."""
+        return "rules 1"
+
+    async def judge(self, request: JudgeRequest) -> Judgment:
+        """Return the levels that checks settle, a reason for every other criterion, and feedback."""
+        settled = {
+            score.criterion: score for score in score_checks(request.rubric, request.reports, request.facts)
+        }
+        scores = tuple(
+            settled.get(criterion.id) or _leave_to_reader(criterion) for criterion in request.rubric.criteria
+        )
+        overall = grade_overall(request.rubric, scores, request.reports)
+        return Judgment(
+            judge=self.id,
+            scores=scores,
+            feedback=write_feedback(request, scores, overall),
+            overall=overall,
+        )
+
+
+def _leave_to_reader(criterion: Criterion) -> Score:
+    return Score(
+        criterion=criterion.id,
+        level=None,
+        source=criterion.source,
+        reason="needs a reader of the code: the rules judge scores only what facts settle",
+    )

@@ -1,0 +1,1 @@
+"""What lies in folders and is held to a schema: tasks, submissions, rubrics, prompts."""

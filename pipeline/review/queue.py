@@ -1,0 +1,81 @@
+"""Put a grading where its route leads, and conclude it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from pipeline.review.decisions import apply_decision
+from pipeline.store import Store
+from pipeline.types import (
+    Destination,
+    Grade,
+    Grading,
+    Inspection,
+    Judgment,
+    Review,
+    Route,
+    Rubric,
+    hash_text,
+)
+
+__all__ = ["conclude", "enqueue", "review_id_of"]
+
+
+def review_id_of(grading_id: str) -> str:
+    """Return the id of the review of a grading."""
+    return "r-" + hash_text("review", grading_id)[:16]
+
+
+def enqueue(store: Store, grading: Grading, route: Route, stages: dict[str, str]) -> str | None:
+    """Keep a grading's route and, if it leads to a person, its place in the queue.
+
+    The place is committed when this returns: whatever happens to the thread that waits for it, the review is
+    not lost.
+
+    Args:
+        stages: Content key of every stage of the grading.
+
+    Returns:
+        The review's id, or None when no person is asked.
+    """
+    store.link_stages(grading.id, stages)
+    store.save_route(grading.id, route)
+    if route.destination not in (Destination.REVIEW, Destination.SECOND_REVIEW):
+        return None
+    review = Review(
+        id=review_id_of(grading.id),
+        grading_id=grading.id,
+        reason=route.reason,
+        opened_at=datetime.now(UTC),
+    )
+    store.open_review(review)
+    return review.id
+
+
+def conclude(
+    store: Store,
+    grading: Grading,
+    rubric: Rubric,
+    inspection: Inspection,
+    draft: Judgment,
+    review_id: str | None,
+) -> Grade:
+    """Release the grade: the reviewer's where there was one, else what the gates settled."""
+    decision = store.load_review(review_id).decision if review_id else None
+    if decision is None:
+        scores, overall, decided_by, comment = draft.scores, draft.overall, "gates", ""
+    else:
+        scores, overall = apply_decision(decision, rubric, inspection, draft)
+        decided_by, comment = decision.reviewer, decision.comment
+    grade = Grade(
+        grading_id=grading.id,
+        verdict=inspection.verdict,
+        scores=scores,
+        overall=overall,
+        feedback=draft.feedback,
+        decided_by=decided_by,
+        comment=comment,
+        released_at=datetime.now(UTC),
+    )
+    store.save_grade(grade)
+    return grade

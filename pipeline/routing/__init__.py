@@ -1,0 +1,1 @@
+"""Route policy: which grades may stand alone."""

@@ -1,0 +1,168 @@
+"""The transport of the process that owns the database file."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.store.errors import StoreError
+from pipeline.store.journal import Journal
+from pipeline.store.queries import QUERIES
+from pipeline.store.reader import Reader, connect
+from pipeline.store.recovery import count_rows, decision_body, mark, recover
+from pipeline.store.rows import decision_commands
+from pipeline.store.schema import migrate
+from pipeline.store.snapshot import publish_snapshot
+from pipeline.store.tables import TABLES
+from pipeline.store.transport import Command, Row
+from pipeline.store.writer import Writer
+from pipeline.types import Decision, Review
+
+__all__ = ["LocalTransport", "journal_path"]
+
+_CACHED_ROWS = 512
+
+
+def journal_path(path: Path) -> Path:
+    """Return where the journal of the database at `path` lies."""
+    return path.with_name(path.name + ".journal.jsonl")
+
+
+class LocalTransport:
+    """DuckDB, the writer thread and the journal of one database, for any number of threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the database at `path`, bring its schema up to date and compare it with its journal.
+
+        Raises:
+            StoreError: If it cannot be opened, belongs to a newer release, or is damaged.
+        """
+        self._path = path
+        self._connection = connect(path)
+        self._journaling = threading.Lock()
+        self._cache: OrderedDict[tuple[str, tuple[Any, ...]], Row] = OrderedDict()
+        self._cache_lock = threading.Lock()
+        try:
+            migrate(self._connection, path)
+            self._journal = Journal(journal_path(path))
+            self._reader = Reader(self._connection, path)
+            self._writer = Writer(self._connection.cursor(), path)
+            self._recovery = recover(self._journal, self._reader, self._writer)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @property
+    def is_owner(self) -> bool:
+        """Always: this is the owner."""
+        return True
+
+    def select(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Commit what the query would miss, then run it."""
+        named = QUERIES[query]
+        first = parameters[0] if named.keyed else None
+        if self._writer.touches(named.tables, first):
+            self._writer.wait()
+        return self._reader.select(query, parameters)
+
+    def find(self, table: str, key: Sequence[Any]) -> Row | None:
+        """Look in memory, among the rows on their way to the disk, then in the table."""
+        place = (table, tuple(key))
+        with self._cache_lock:
+            if (cached := self._cache.get(place)) is not None:
+                self._cache.move_to_end(place)
+                return cached
+        row = self._writer.find(*place)
+        if row is None:
+            row = self._reader.find(table, key)
+        if row is not None and TABLES[table].cached:
+            with self._cache_lock:
+                self._cache[place] = row
+                if len(self._cache) > _CACHED_ROWS:
+                    self._cache.popitem(last=False)
+        return row
+
+    def write(self, commands: Sequence[Command], *, wait: bool = False) -> None:
+        """Queue `commands` for the next group."""
+        number = self._writer.submit(commands)
+        if wait:
+            self._writer.wait(number)
+
+    def flush(self) -> None:
+        """Wait for the writer."""
+        self._writer.wait()
+
+    def decide(self, decision: str) -> None:
+        """Journal the decision, then store it; the same decision again is no second one."""
+        made = Decision.model_validate_json(decision)
+        with self._journaling:
+            row = self.find("reviews", [made.review_id])
+            if row is None:
+                raise StoreError("unknown_review", f"there is no review {made.review_id}")
+            if earlier := self.find("decisions", [made.review_id]):
+                known = Decision.model_validate_json(earlier[-1])
+                if known == made:
+                    return
+                raise StoreError(
+                    "already_decided",
+                    f"{made.review_id} was already decided by {known.reviewer} on "
+                    f"{known.decided_at:%Y-%m-%d %H:%M}; a decision is never overwritten",
+                )
+            self.flush()
+            review = Review.model_validate_json(row[-1])
+            entry = self._journal.append("decision", decision_body(review, made))
+            self.write([*decision_commands(made), mark(entry)], wait=True)
+
+    def close_batch(self, batch_id: str) -> None:
+        """Commit, then journal what the batch came to, then mark the entry as whole."""
+        with self._journaling:
+            self.flush()
+            if self._reader.find("batches", [batch_id]) is None:
+                raise StoreError("unknown_batch", f"there is no batch {batch_id}")
+            results = {row[0]: list(row[1:]) for row in self._reader.select("closing_of_batch", [batch_id])}
+            names = [row[0] for row in self._reader.select("gradings_of_batch", [batch_id])]
+            body = {
+                "batch_id": batch_id,
+                "counts": count_rows(self._reader, names),
+                "gradings": results,
+                "hash": _combine(results),
+            }
+            last = self._recovery.closed.get(batch_id)
+            if last is None or last.body != body or batch_id in self._recovery.incomplete:
+                last = self._journal.append("batch", body)
+                self._recovery.closed[batch_id] = last
+            self.write([mark(last)], wait=True)
+            self._recovery.incomplete.discard(batch_id)
+
+    def is_batch_closed(self, batch_id: str) -> bool:
+        """Whether the journal has its closing and the tables have its rows."""
+        return batch_id in self._recovery.closed and batch_id not in self._recovery.incomplete
+
+    def snapshot(self) -> str:
+        """Commit everything and publish a copy."""
+        with self._journaling:
+            self.flush()
+            return str(publish_snapshot(self._reader, self._path))
+
+    def list_notices(self) -> list[str]:
+        """Return what opening found."""
+        return list(self._recovery.notices)
+
+    def close(self) -> None:
+        """Commit what is left and close the file."""
+        try:
+            self._writer.close()
+        finally:
+            self._reader.close()
+            self._connection.close()
+
+
+def _combine(results: dict[str, list[str]]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(results):
+        digest.update("\t".join([name, *results[name]]).encode() + b"\n")
+    return digest.hexdigest()

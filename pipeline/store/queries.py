@@ -1,0 +1,217 @@
+"""Every query and statement of the store, by name. Data comes in through parameters only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["QUERIES", "STATEMENTS", "Query"]
+
+_REVIEW_TABLES = ("reviews", "decisions", "gradings")
+_STATE_TABLES = (*_REVIEW_TABLES, "submissions", "stages", "stage_links", "routes", "grades")
+_RESULT_TABLES = (*_STATE_TABLES, "facts", "check_reports", "findings", "scores", "case_results")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One named query or statement."""
+
+    sql: str
+    tables: tuple[str, ...]
+    """What it reads (or deletes from): rows still on their way there are committed first."""
+    keyed: bool = False
+    """Whether only rows whose first value is the first parameter matter."""
+
+
+QUERIES = {
+    "document": Query(
+        "SELECT kind, id, version, sha256, text FROM documents WHERE sha256 = $1 ORDER BY kind, id LIMIT 1",
+        ("documents",),
+        keyed=True,
+    ),
+    "finished": Query(
+        "SELECT grading_id, state FROM gradings_current WHERE state IN ('graded', 'waiting', 'held')"
+        " AND grading_id IN (SELECT unnest($1::VARCHAR[]))",
+        _STATE_TABLES,
+    ),
+    "decided": Query(
+        "SELECT r.grading_id FROM reviews r JOIN decisions d ON d.review_id = r.id"
+        " JOIN gradings g ON g.id = r.grading_id"
+        " WHERE NOT EXISTS (SELECT 1 FROM grades f WHERE f.grading_id = r.grading_id)"
+        " AND NOT EXISTS (SELECT 1 FROM reviews w WHERE w.grading_id = r.grading_id"
+        " AND NOT EXISTS (SELECT 1 FROM decisions e WHERE e.review_id = w.id))"
+        " GROUP BY r.grading_id ORDER BY min(d.decided_at), r.grading_id",
+        (*_REVIEW_TABLES, "grades"),
+    ),
+    "reviews_open": Query("SELECT body, NULL FROM reviews_current LIMIT $1", _REVIEW_TABLES),
+    "reviews_all": Query(
+        "SELECT r.body, d.body FROM reviews r LEFT JOIN decisions d ON d.review_id = r.id"
+        " ORDER BY r.opened_at, r.id LIMIT $1",
+        _REVIEW_TABLES,
+    ),
+    "reviews_of_grading": Query(
+        "SELECT r.body, d.body FROM reviews r LEFT JOIN decisions d ON d.review_id = r.id"
+        " WHERE r.grading_id = $1 ORDER BY r.opened_at, r.id",
+        _REVIEW_TABLES,
+    ),
+    "batches": Query(
+        "SELECT b.id, b.opened_at,"
+        " (SELECT count(*) FROM batch_items i WHERE i.batch_id = b.id),"
+        " (SELECT count(*) FROM rejections r WHERE r.batch_id = b.id)"
+        " FROM batches b ORDER BY b.opened_at DESC, b.id LIMIT $1",
+        ("batches", "batch_items", "rejections"),
+    ),
+    "summaries": Query(
+        "SELECT c.grading_id, c.submission_id, c.task_id,"
+        " (SELECT arg_max(i.origin, b.opened_at) FROM batch_items i JOIN batches b ON b.id = i.batch_id"
+        " WHERE i.grading_id = c.grading_id),"
+        " c.state, c.verdict, c.overall, c.passed, c.destination, c.reason, c.review_id"
+        " FROM gradings_current c ORDER BY c.created_at DESC, c.grading_id LIMIT $1",
+        (*_STATE_TABLES, "batches", "batch_items"),
+    ),
+    "summaries_of_batch": Query(
+        "SELECT i.grading_id, i.submission_id, c.task_id, i.origin, coalesce(c.state, 'open'), c.verdict,"
+        " c.overall, c.passed, c.destination, c.reason, c.review_id"
+        " FROM batch_items i LEFT JOIN gradings_current c ON c.grading_id = i.grading_id"
+        " WHERE i.batch_id = $1 ORDER BY i.position LIMIT $2",
+        (*_STATE_TABLES, "batch_items"),
+    ),
+    "summary": Query(
+        "SELECT c.grading_id, c.submission_id, c.task_id,"
+        " (SELECT arg_max(i.origin, b.opened_at) FROM batch_items i JOIN batches b ON b.id = i.batch_id"
+        " WHERE i.grading_id = c.grading_id),"
+        " c.state, c.verdict, c.overall, c.passed, c.destination, c.reason, c.review_id"
+        " FROM gradings_current c WHERE c.grading_id = $1",
+        (*_STATE_TABLES, "batches", "batch_items"),
+    ),
+    "gradings_of_submission": Query(
+        "SELECT id FROM gradings WHERE submission_id = $1 ORDER BY created_at DESC, id",
+        ("gradings",),
+    ),
+    "stages_of_grading": Query(
+        "SELECT stage, key FROM stages_current WHERE grading_id = $1 ORDER BY seq",
+        ("stages", "stage_links"),
+    ),
+    "stage_count": Query("SELECT count(*) FROM stages", ("stages",)),
+    "ids": Query(
+        "SELECT DISTINCT id FROM (SELECT id FROM gradings UNION ALL SELECT id FROM submissions"
+        " UNION ALL SELECT id FROM reviews UNION ALL SELECT id FROM batches)"
+        " WHERE starts_with(id, $1) ORDER BY id LIMIT 11",
+        ("gradings", "submissions", "reviews", "batches"),
+    ),
+    "canonical": Query(
+        "SELECT r.submission_id, r.fingerprint, sha256(to_json(r)::VARCHAR)"
+        " FROM canonical_results r ORDER BY 1, 2",
+        _RESULT_TABLES,
+    ),
+    "canonical_of_batch": Query(
+        "SELECT r.submission_id, r.fingerprint, sha256(to_json(r)::VARCHAR) FROM canonical_results r"
+        " WHERE r.grading_id IN (SELECT grading_id FROM batch_items WHERE batch_id = $1) ORDER BY 1, 2",
+        (*_RESULT_TABLES, "batch_items"),
+    ),
+    "closing_of_batch": Query(
+        "SELECT r.grading_id, r.state, sha256(to_json(r)::VARCHAR) FROM canonical_results r"
+        " WHERE r.grading_id IN (SELECT grading_id FROM batch_items WHERE batch_id = $1) ORDER BY 1",
+        (*_RESULT_TABLES, "batch_items"),
+    ),
+    "closing_of_gradings": Query(
+        "SELECT r.grading_id, r.state, sha256(to_json(r)::VARCHAR) FROM canonical_results r"
+        " WHERE r.grading_id IN (SELECT unnest($1::VARCHAR[]))",
+        _RESULT_TABLES,
+    ),
+    # Rows per table that belong to a set of gradings; the names double as the labels in the journal.
+    "counts": Query(
+        "WITH wanted AS (SELECT unnest($1::VARCHAR[]) AS grading_id),"
+        " linked AS (SELECT DISTINCT l.stage, l.key FROM stage_links l SEMI JOIN wanted USING (grading_id))"
+        " SELECT 'gradings', count(*) FROM gradings g SEMI JOIN wanted w ON w.grading_id = g.id"
+        " UNION ALL SELECT 'submissions', count(*) FROM submissions s SEMI JOIN"
+        " (SELECT submission_id FROM gradings g SEMI JOIN wanted w ON w.grading_id = g.id) x"
+        " ON x.submission_id = s.id"
+        " UNION ALL SELECT 'stages', count(*) FROM stages SEMI JOIN linked USING (stage, key)"
+        " UNION ALL SELECT 'facts', count(*) FROM facts SEMI JOIN linked USING (stage, key)"
+        " UNION ALL SELECT 'check_reports', count(*) FROM check_reports SEMI JOIN linked USING (stage, key)"
+        " UNION ALL SELECT 'findings', count(*) FROM findings SEMI JOIN linked USING (stage, key)"
+        " UNION ALL SELECT 'scores', count(*) FROM scores SEMI JOIN linked USING (stage, key)"
+        " UNION ALL SELECT 'case_results', count(*) FROM case_results SEMI JOIN linked USING (stage, key)"
+        " UNION ALL SELECT 'reviews', count(*) FROM reviews SEMI JOIN wanted USING (grading_id)"
+        " UNION ALL SELECT 'routes', count(*) FROM routes_current SEMI JOIN wanted USING (grading_id)"
+        " UNION ALL SELECT 'grades', count(*) FROM grades_current SEMI JOIN wanted USING (grading_id)",
+        _RESULT_TABLES,
+    ),
+    "gradings_of_batch": Query(
+        "SELECT DISTINCT grading_id FROM batch_items WHERE batch_id = $1 ORDER BY 1",
+        ("batch_items",),
+        keyed=True,
+    ),
+    "marks": Query("SELECT hash FROM journal_marks ORDER BY position", ("journal_marks",)),
+    "decisions_with_reviews": Query(
+        "SELECT d.body, r.body FROM decisions d LEFT JOIN reviews r ON r.id = d.review_id"
+        " ORDER BY d.decided_at, d.review_id",
+        _REVIEW_TABLES,
+    ),
+    "checkpoint_latest": Query(
+        "SELECT thread_id, namespace, checkpoint_id, parent_id, checkpoint_type, checkpoint, metadata_type,"
+        " metadata FROM checkpoints WHERE thread_id = $1 AND namespace = $2"
+        " ORDER BY checkpoint_id DESC LIMIT 1",
+        ("checkpoints",),
+        keyed=True,
+    ),
+    "checkpoint": Query(
+        "SELECT thread_id, namespace, checkpoint_id, parent_id, checkpoint_type, checkpoint, metadata_type,"
+        " metadata FROM checkpoints WHERE thread_id = $1 AND namespace = $2 AND checkpoint_id = $3",
+        ("checkpoints",),
+        keyed=True,
+    ),
+    "checkpoint_writes": Query(
+        "SELECT task_id, channel, value_type, value FROM checkpoint_writes"
+        " WHERE thread_id = $1 AND namespace = $2 AND checkpoint_id = $3"
+        " ORDER BY task_path, task_id, position",
+        ("checkpoint_writes",),
+        keyed=True,
+    ),
+    # A NULL parameter leaves that condition out.
+    "checkpoint_list": Query(
+        "SELECT thread_id, namespace, checkpoint_id, metadata_type, metadata FROM checkpoints"
+        " WHERE ($1::VARCHAR IS NULL OR thread_id = $1) AND ($2::VARCHAR IS NULL OR namespace = $2)"
+        " AND ($3::VARCHAR IS NULL OR checkpoint_id = $3) AND ($4::VARCHAR IS NULL OR checkpoint_id < $4)"
+        " ORDER BY checkpoint_id DESC, thread_id, namespace",
+        ("checkpoints",),
+    ),
+}
+
+_CHECKPOINTS = ("checkpoints", "checkpoint_writes")
+
+STATEMENTS = {
+    "delete_thread_checkpoints": Query("DELETE FROM checkpoints WHERE thread_id = $1", _CHECKPOINTS),
+    "delete_thread_writes": Query("DELETE FROM checkpoint_writes WHERE thread_id = $1", _CHECKPOINTS),
+    "delete_run_writes": Query(
+        "DELETE FROM checkpoint_writes w USING checkpoints c WHERE c.run_id = $1"
+        " AND w.thread_id = c.thread_id AND w.namespace = c.namespace AND w.checkpoint_id = c.checkpoint_id",
+        _CHECKPOINTS,
+    ),
+    "delete_run_checkpoints": Query("DELETE FROM checkpoints WHERE run_id = $1", _CHECKPOINTS),
+    "prune_writes": Query(
+        "DELETE FROM checkpoint_writes w WHERE w.thread_id = $1 AND w.checkpoint_id <>"
+        " (SELECT max(c.checkpoint_id) FROM checkpoints c"
+        " WHERE c.thread_id = w.thread_id AND c.namespace = w.namespace)",
+        _CHECKPOINTS,
+    ),
+    "prune_checkpoints": Query(
+        "DELETE FROM checkpoints c WHERE c.thread_id = $1 AND c.checkpoint_id <>"
+        " (SELECT max(d.checkpoint_id) FROM checkpoints d"
+        " WHERE d.thread_id = c.thread_id AND d.namespace = c.namespace)",
+        _CHECKPOINTS,
+    ),
+    "copy_thread_checkpoints": Query(
+        "INSERT OR REPLACE INTO checkpoints (thread_id, namespace, checkpoint_id, parent_id, run_id,"
+        " checkpoint_type, checkpoint, metadata_type, metadata) SELECT $2, namespace, checkpoint_id,"
+        " parent_id, run_id, checkpoint_type, checkpoint, metadata_type, metadata FROM checkpoints"
+        " WHERE thread_id = $1",
+        _CHECKPOINTS,
+    ),
+    "copy_thread_writes": Query(
+        "INSERT OR REPLACE INTO checkpoint_writes (thread_id, namespace, checkpoint_id, task_id, position,"
+        " task_path, channel, value_type, value) SELECT $2, namespace, checkpoint_id, task_id, position,"
+        " task_path, channel, value_type, value FROM checkpoint_writes WHERE thread_id = $1",
+        _CHECKPOINTS,
+    ),
+}

@@ -1,0 +1,139 @@
+"""Which tables rows are written to, and by which columns a row is found again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipeline.store.transport import Row
+
+__all__ = ["TABLES", "Table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table as rows are written to it; ``created_at`` and ``seq`` are filled in by the database."""
+
+    name: str
+    columns: dict[str, str]
+    """Name to DuckDB type, in the order of a row's values."""
+    key: tuple[str, ...]
+    repeats: bool = False
+    """Whether a key may have several rows, of which the newest counts."""
+    cached: bool = False
+    """Whether found rows stay in memory: they never change and the next stage reads them again."""
+
+    @cached_property
+    def _key_positions(self) -> tuple[int, ...]:
+        names = list(self.columns)
+        return tuple(names.index(name) for name in self.key)
+
+    def key_of(self, row: Row) -> tuple[object, ...]:
+        """Return the key of `row`."""
+        return tuple(row[position] for position in self._key_positions)
+
+    # Names below are constants of this file: no text of a submission or a user gets near these statements.
+
+    @cached_property
+    def insert(self) -> str:
+        """Statement that takes one list per column and ignores rows whose key is there."""
+        verb = "INSERT" if self.repeats else "INSERT OR IGNORE"
+        return f"{verb} {self._values}"
+
+    @cached_property
+    def replace(self) -> str:
+        """Statement that takes one list per column and replaces rows whose key is there."""
+        return f"INSERT OR REPLACE {self._values}"
+
+    @cached_property
+    def lookup(self) -> str:
+        """Statement that takes a key and returns at most one row."""
+        conditions = " AND ".join(f"{name} = ${place}" for place, name in enumerate(self.key, 1))
+        newest = " ORDER BY seq DESC LIMIT 1" if self.repeats else ""
+        return f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {conditions}{newest}"  # noqa: S608
+
+    @cached_property
+    def _values(self) -> str:
+        lists = ", ".join(
+            f"unnest(${place}::{kind}[])" for place, kind in enumerate(self.columns.values(), 1)
+        )
+        return f"INTO {self.name} ({', '.join(self.columns)}) SELECT {lists}"
+
+
+def _table(name: str, key: str, columns: str, *, repeats: bool = False, cached: bool = False) -> Table:
+    pairs = [column.partition(":") for column in columns.split()]
+    kinds = {column: kind.upper() or "VARCHAR" for column, _, kind in pairs}
+    return Table(name, kinds, tuple(key.split()), repeats, cached)
+
+
+_OF_STAGE = "stage key position"
+
+#: A column without a type is VARCHAR. Migration 001 says what each table holds.
+_ALL = (
+    _table("documents", "sha256 kind id version", "sha256 kind id version text"),
+    _table("submissions", "id", "id task_id refusal body", cached=True),
+    _table("gradings", "id", "id submission_id fingerprint body", cached=True),
+    _table("batches", "id", "id opened_at:timestamptz body"),
+    _table(
+        "batch_items",
+        "batch_id position",
+        "batch_id position:integer grading_id submission_id origin",
+    ),
+    _table("rejections", "batch_id position", "batch_id position:integer origin owner code message"),
+    _table(
+        "stages",
+        "stage key",
+        "stage key output details seconds:double verdict overall:double passed:boolean",
+        cached=True,
+    ),
+    _table("stage_links", "grading_id stage", "grading_id stage key", repeats=True),
+    _table(
+        "facts",
+        _OF_STAGE,
+        "stage key position:integer fact value number:double unit provenance case_name label",
+    ),
+    _table("check_reports", _OF_STAGE, "stage key position:integer check_id status reason"),
+    _table(
+        "findings",
+        _OF_STAGE,
+        "stage key position:integer check_id severity owner message lines:integer[] facts:varchar[]",
+    ),
+    _table(
+        "scores",
+        _OF_STAGE,
+        "stage key position:integer criterion level:integer source reason confidence:double",
+    ),
+    _table(
+        "case_results",
+        _OF_STAGE,
+        "stage key position:integer case_name kind seed:integer verdict message worst_rel_l2:double",
+    ),
+    _table("artifacts", "sha256", "sha256 media_type size:bigint data:blob"),
+    _table("reviews", "id", "id grading_id reason opened_at:timestamptz body"),
+    _table(
+        "decisions",
+        "review_id",
+        "review_id reviewer passed:boolean levels comment decided_at:timestamptz body",
+    ),
+    _table("routes", "grading_id", "grading_id destination reason policy body", repeats=True),
+    _table(
+        "grades",
+        "grading_id",
+        "grading_id verdict overall:double passed:boolean scores feedback decided_by comment body",
+        repeats=True,
+    ),
+    _table("journal_marks", "hash", "hash position:integer"),
+    _table(
+        "checkpoints",
+        "thread_id namespace checkpoint_id",
+        "thread_id namespace checkpoint_id parent_id run_id checkpoint_type checkpoint:blob "
+        "metadata_type metadata:blob",
+    ),
+    _table(
+        "checkpoint_writes",
+        "thread_id namespace checkpoint_id task_id position",
+        "thread_id namespace checkpoint_id task_id position:integer task_path channel value_type value:blob",
+    ),
+)
+
+TABLES = {table.name: table for table in _ALL}

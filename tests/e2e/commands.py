@@ -1,0 +1,56 @@
+"""Run the command line as a user does: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+TINY_TASKS = ROOT / "tests" / "fixtures" / "tasks"
+TINY_SOLUTIONS = TINY_TASKS / "tiny_add" / "solutions"
+
+
+def environment() -> dict[str, str]:
+    """Return an environment without provider keys and with one BLAS thread."""
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return kept | {"OPENBLAS_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "200"}
+
+
+def command(*arguments: str | Path) -> list[str]:
+    """Return the argument vector of ``nki-grader ARGUMENTS``."""
+    return [sys.executable, "-m", "pipeline.cli.main", *map(str, arguments)]
+
+
+def run(*arguments: str | Path, timeout: float = 240) -> subprocess.CompletedProcess[str]:
+    """Run ``nki-grader ARGUMENTS`` to its end."""
+    return subprocess.run(
+        command(*arguments), env=environment(), capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+def run_json(*arguments: str | Path) -> Any:
+    """Run a command with ``--json`` and return what it printed."""
+    completed = run(*arguments, "--json")
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout)
+
+
+def grade_tiny(db: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Grade the solutions of the tiny task into `db`."""
+    return run("grade", TINY_SOLUTIONS, "--tasks", TINY_TASKS, "--db", db, *arguments)
+
+
+def decide(db: Path, review_id: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Decide a review as the reviewer ada."""
+    return run("review", "decide", review_id, "--db", db, "--reviewer", "ada", *arguments)
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Copy a database that nobody has open, with its journal."""
+    shutil.copy(source, target)
+    shutil.copy(f"{source}.journal.jsonl", f"{target}.journal.jsonl")
