@@ -1,6 +1,6 @@
 """What is known about a submission, as facts with ids that findings and feedback cite.
 
-Names of hidden cases never stand in a fact: authors read facts.
+Neither names nor sizes of hidden cases stand in a fact: authors read facts.
 """
 
 from __future__ import annotations
@@ -84,11 +84,8 @@ def _read_build(build: BuildResult) -> Iterator[Fact]:
         ordered = sorted(dtypes, key=lambda name: (DTYPES[name].mantissa_bits, name))
         yield counted("compute_dtypes", ", ".join(ordered), "Dtypes of products and sums")
         yield counted("least_precise_dtype", ordered[0], "Least precise of them")
-    yield counted(
-        "unwritten_elements",
-        max(sum(program.unwritten.values()) for program in programs),
-        "Output elements never written",
-    )
+    unwritten = sorted({name for program in programs for name in program.unwritten})
+    yield counted("unwritten_outputs", ", ".join(unwritten) or "none", "Outputs not fully written")
     fidelity = max((program.fidelity for program in programs), key=_FIDELITIES.index)
     yield counted("fidelity", fidelity, "Fidelity of the emulated operations")
 

@@ -35,16 +35,22 @@ EXIT_CODES: Final[dict[int, str]] = {
 #: Codes of faults that a person corrects on the command line, whoever raised them.
 _USAGE_FAULTS: Final = frozenset(
     {
+        "already_decided",
         "ambiguous_id",
         "foreign_database",
         "invalid_decision",
+        "judge_not_available",
         "missing_path",
         "no_database",
         "no_folder",
         "not_a_database",
         "not_found",
         "unknown_id",
+        "unknown_judge",
+        "unknown_target",
         "unknown_task",
+        "unknown_toolchain",
+        "unknown_version",
     }
 )
 

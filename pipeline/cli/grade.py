@@ -62,11 +62,13 @@ def command(
     from pipeline.graph.batch import grade_batch
     from pipeline.graph.services import open_services
     from pipeline.library.submissions import collect
-    from pipeline.report.render import report_path_for, write_report
+    from pipeline.report.render import check_report_path, report_path_for, write_report
     from pipeline.store import open_store
 
     settings = read_settings(grading)
     tasks = check_task(settings, task_id)
+    report_path = report_path or report_path_for(database)
+    check_report_path(report_path)
     with open_store(database) as store:
         echo_notices(store)
         with open_services(store, settings) as services:
@@ -75,7 +77,7 @@ def command(
             with _progress_bar(quiet=as_json) as on_progress:
                 outcome = grade_batch(items, services, on_progress=on_progress)
         rows = store.list_gradings(outcome.batch_id)
-        report = write_report(store, outcome.batch_id, report_path or report_path_for(database))
+        report = write_report(store, outcome.batch_id, report_path)
     differing = _find_differing(rows, expected)
     if as_json:
         print_json(_as_data(outcome, rows, expected, database, report))

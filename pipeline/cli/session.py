@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.config import Settings
 from pipeline.errors import GraderError
+from pipeline.judge import judge_named
 from pipeline.library.roots import tasks_root
 from pipeline.library.rubrics import load_rubric
 from pipeline.library.tasks import load_tasks
@@ -19,8 +20,10 @@ def read_settings(options: Mapping[str, Any]) -> Settings:
     """Return the settings that the options of `pipeline.cli.options.grading_options` ask for.
 
     Raises:
+        GraderError: If there is no such judge.
         LibraryError: If a rubric or its version does not exist, or was changed after it was published.
     """
+    judge_named(options["judge"])
     for name, version in options["rubric_versions"].items():
         load_rubric(name, version, root=options["rubrics_root"])
     named = {name.removesuffix("_root"): value for name, value in options.items()}

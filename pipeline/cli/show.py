@@ -142,18 +142,17 @@ def _print_feedback(screen: Screen, detail: Detail) -> None:
 
 
 def _print_findings(screen: Screen, detail: Detail) -> None:
-    if detail.inspection is None or not detail.inspection.reports:
+    if not detail.reports:
         return
     screen.heading("Checks")
     screen.table(
         ["check", "status", "reason"],
-        [
-            [report.check, style_of(report.status.value), report.reason]
-            for report in detail.inspection.reports
-        ],
+        [[report.check, style_of(report.status.value), report.reason] for report in detail.reports],
     )
-    for report in detail.inspection.reports:
+    for report in detail.reports:
         for finding in report.findings:
+            if finding.message == report.reason and not finding.lines:
+                continue
             lines = f" (line {', '.join(map(str, finding.lines))})" if finding.lines else ""
             screen.line(f"{finding.severity}: {finding.check}: {finding.message}{lines}")
 

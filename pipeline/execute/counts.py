@@ -42,19 +42,16 @@ _COUNTED: Final = (
 )
 
 
-def profile_facts(
-    task: Task, case: Case, program: ProgramSummary, counts: dict[str, float], target: str
-) -> tuple[Fact, ...]:
+def profile_facts(task: Task, case: Case, program: ProgramSummary, target: str) -> tuple[Fact, ...]:
     """Return the facts of one scored case.
 
     Args:
         task: Gives the work that cannot be avoided.
         case: The case that was profiled.
-        program: Its program.
-        counts: As `pipeline.emulator.timeline.count` names them.
+        program: Its program, with counts.
         target: Chip that the modelled bounds hold for.
     """
-    chip = target_named(target)
+    chip, counts = target_named(target), program.counts
     work_bytes = evaluate_formula(task.work.bytes, case.axes)
     work_flops = evaluate_formula(task.work.flops, case.axes)
     moved = counts["hbm_read_bytes"] + counts["hbm_write_bytes"]

@@ -1,4 +1,8 @@
-"""The nodes: each calls one service, keeps what it returned under its content key, and returns ids."""
+"""The nodes: each calls one service, keeps what it returned under its content key, and returns ids.
+
+Nodes that wait for a process, a disk or a person are plain functions, which LangGraph runs in threads; the
+others are coroutines, because a thread costs more than they do.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from pipeline.graph.state import State
 from pipeline.judge.confidence import state_confidence
 from pipeline.review.queue import conclude, enqueue
 from pipeline.routing.policy import decide_route
-from pipeline.types import BuildResult, Confidence, Inspection, Judgment, ProfileResult, RunResult
+from pipeline.types import BuildResult, Confidence, Inspection, Judgment, ProfileResult, RunResult, Verdict
 
 __all__ = [
     "admit",
@@ -35,10 +39,11 @@ class DecisionRecorded(BaseModel):
     review_id: str
 
 
-def admit(state: State, runtime: Runtime[Services]) -> State:
+async def admit(state: State, runtime: Runtime[Services]) -> State:
     """Turn away what is no kernel source."""
     work = runtime.context.work(state["grading_id"])
-    return {"verdict": work.submission.refusal.verdict if work.submission.refusal else None}
+    refusal = work.submission.refusal
+    return {"verdict": refusal.verdict.value if refusal else None}
 
 
 def build(state: State, runtime: Runtime[Services]) -> State:
@@ -56,7 +61,7 @@ def build(state: State, runtime: Runtime[Services]) -> State:
             artifacts=services.store,
         ),
     )
-    return {"verdict": result.verdict}
+    return {"verdict": result.verdict.value if result.verdict else None}
 
 
 def run(state: State, runtime: Runtime[Services]) -> State:
@@ -68,10 +73,10 @@ def run(state: State, runtime: Runtime[Services]) -> State:
         RunResult,
         lambda: run_cases(work.task, built, services.executor, services.oracle, artifacts=services.store),
     )
-    return {"verdict": None if result.verdict == "correct" else result.verdict}
+    return {"verdict": None if result.verdict is Verdict.CORRECT else result.verdict.value}
 
 
-def profile(state: State, runtime: Runtime[Services]) -> State:
+async def profile(state: State, runtime: Runtime[Services]) -> State:
     """Count what the program does, and bound its time."""
     services, work = runtime.context, runtime.context.work(state["grading_id"])
     built = work.result("build", BuildResult)
@@ -84,11 +89,11 @@ def profile(state: State, runtime: Runtime[Services]) -> State:
     return {}
 
 
-def inspect(state: State, runtime: Runtime[Services]) -> State:
+async def inspect(state: State, runtime: Runtime[Services]) -> State:
     """Let every deterministic check speak, and settle the verdict."""
     work = runtime.context.work(state["grading_id"])
     result = work.perform("inspect", Inspection, lambda: inspect_submission(work.evidence()))
-    return {"verdict": result.verdict}
+    return {"verdict": result.verdict.value}
 
 
 async def judge(state: State, runtime: Runtime[Services]) -> State:
@@ -98,7 +103,7 @@ async def judge(state: State, runtime: Runtime[Services]) -> State:
     return {}
 
 
-def assess(state: State, runtime: Runtime[Services]) -> State:
+async def assess(state: State, runtime: Runtime[Services]) -> State:
     """Say how far the draft can be trusted."""
     work = runtime.context.work(state["grading_id"])
     inspection, draft = work.result("inspect", Inspection), work.result("judge", Judgment)
@@ -111,7 +116,7 @@ def route(state: State, runtime: Runtime[Services]) -> State:
     services, work = runtime.context, runtime.context.work(state["grading_id"])
     decided = decide_route(work.result("inspect", Inspection), work.rubric)
     review_id = enqueue(services.store, work.grading, decided, work.keys.as_dict())
-    return {"destination": decided.destination, "review_id": review_id}
+    return {"destination": decided.destination.value, "review_id": review_id}
 
 
 def await_review(state: State, runtime: Runtime[Services]) -> State:

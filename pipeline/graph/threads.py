@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,8 +20,9 @@ from pipeline.types import Destination, Route
 
 __all__ = ["Progress", "advance", "resume_decided"]
 
-#: Threads beyond the workers, so that a worker never waits for the store or the judge of another submission.
-_THREADS_BEYOND_WORKERS: Final = 2
+#: Gradings in flight. More than there are workers, so that none of these ever waits for a commit or a judge,
+#: and so that one commit serves many of them.
+_IN_FLIGHT: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ async def _advance_all(
     grading_ids: Sequence[str], services: Services, on_progress: Callable[[Progress], None] | None
 ) -> None:
     graph = build_graph(services.store.checkpoints())
-    slots = asyncio.Semaphore(services.settings.workers + _THREADS_BEYOND_WORKERS)
+    slots = asyncio.Semaphore(_IN_FLIGHT)
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_IN_FLIGHT, "node"))
     done = 0
 
     async def advance_one(grading_id: str) -> None:

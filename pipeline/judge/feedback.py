@@ -7,6 +7,7 @@ praised without evidence, and nothing is held against the author that is not the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from pipeline.judge.citations import cite_fact, cite_line
 from pipeline.judge.protocol import JudgeRequest
@@ -32,10 +33,16 @@ _GOOD = 3
 def write_feedback(
     request: JudgeRequest, scores: Sequence[Score], overall: OverallGrade
 ) -> tuple[FeedbackItem, ...]:
-    """Return the remarks on one submission: what works, changes by severity, the next step."""
+    """Return the remarks on one submission: what works, changes by severity, the next step.
+
+    Args:
+        request: What the judge was told.
+        scores: One per criterion, in the rubric's order.
+        overall: Made of `scores`.
+    """
     return (
         *_say_what_works(request, scores, overall),
-        *_say_what_must_change(request),
+        *_say_what_must_change(request, overall),
         *_say_what_comes_next(request, scores, overall),
     )
 
@@ -61,20 +68,21 @@ def _say_what_works(
                 yield _remark("works", finding.message, _cite(finding, request))
 
 
-def _say_what_must_change(request: JudgeRequest) -> Iterator[FeedbackItem]:
+def _say_what_must_change(request: JudgeRequest, overall: OverallGrade) -> Iterator[FeedbackItem]:
+    """Yield every finding against the submission, errors first; while a gate is closed, errors alone."""
     findings = [
         finding
         for report in request.reports
         for finding in report.findings
-        if finding.severity is not Severity.INFO and finding.owner is Owner.SUBMISSION
+        if finding.owner is Owner.SUBMISSION
     ]
     said: set[str] = set()
-    for severity in (Severity.ERROR, Severity.WARNING):
+    severities = (Severity.ERROR,) if overall.closed_gates else (Severity.ERROR, Severity.WARNING)
+    for severity in severities:
         for finding in findings:
             if finding.severity is severity and finding.message not in said:
                 said.add(finding.message)
-                lines = f" (line {', '.join(map(str, finding.lines))})" if finding.lines else ""
-                yield _remark("change", finding.message, _cite(finding, request), lines)
+                yield _remark("change", _name_lines(finding) + finding.message, _cite(finding, request))
 
 
 def _say_what_comes_next(
@@ -88,7 +96,7 @@ def _say_what_comes_next(
     if overall.value is None and request.verdict.value in ("unsupported", "infrastructure"):
         yield _remark(
             "next",
-            f"Nothing for you to do: this is a limit of the grader, not of your kernel. {overall.reason}",
+            f"Nothing for you to do: this is a limit of the grader, not of your kernel ({overall.reason})",
             (),
         )
         return
@@ -103,11 +111,12 @@ def _say_what_comes_next(
             f" Level {aim} reads: {anchors[aim]}",
             score.citations,
         )
-    unscored = [criterion.title for criterion in request.rubric.criteria if not _is_scored(criterion, scores)]
-    if unscored:
-        yield _remark(
-            "next", f"Left to a reviewer, since facts alone do not settle it: {', '.join(unscored)}", ()
-        )
+    reasons: dict[str, list[str]] = {}
+    for criterion, score in zip(request.rubric.criteria, scores, strict=True):
+        if score.level is None:
+            reasons.setdefault(score.reason, []).append(criterion.title)
+    for reason, titles in reasons.items():
+        yield _remark("next", f"Not scored here: {', '.join(titles)} ({reason})", ())
 
 
 def _explain_gate(closed: CheckReport) -> str:
@@ -143,10 +152,6 @@ def _find_improvement(
     return criterion, score
 
 
-def _is_scored(criterion: Criterion, scores: Sequence[Score]) -> bool:
-    return any(score.criterion == criterion.id and score.level is not None for score in scores)
-
-
 def _cite(finding: Finding, request: JudgeRequest) -> tuple[Citation, ...]:
     known = {fact.id: fact for fact in request.facts}
     lines = (cite_line(request.submission.code, line) for line in finding.lines)
@@ -154,11 +159,21 @@ def _cite(finding: Finding, request: JudgeRequest) -> tuple[Citation, ...]:
     return (*(citation for citation in lines if citation is not None), *facts)
 
 
-def _remark(part: str, text: str, citations: tuple[Citation, ...], suffix: str = "") -> FeedbackItem:
+def _name_lines(finding: Finding) -> str:
+    if not finding.lines:
+        return ""
+    noun = "line" if len(finding.lines) == 1 else "lines"
+    return f"{noun} {', '.join(map(str, finding.lines))}: "
+
+
+def _remark(
+    part: Literal["works", "change", "next"], text: str, citations: tuple[Citation, ...]
+) -> FeedbackItem:
     sentence = text.strip()
-    sentence = sentence[:1].upper() + sentence[1:]
-    if suffix:
-        sentence = sentence.rstrip(".") + suffix
-    if not sentence.endswith((".", "!", "?", ")")):
+    first = sentence.split(maxsplit=1)[0]
+    # A name such as nl.arange stays as it is written.
+    if first.isalpha():
+        sentence = sentence[0].upper() + sentence[1:]
+    if not sentence.endswith((".", "!", "?")):
         sentence += "."
-    return FeedbackItem.model_validate({"part": part, "text": sentence, "citations": citations})
+    return FeedbackItem(part=part, text=sentence, citations=citations)

@@ -40,5 +40,5 @@ def _leave_to_reader(criterion: Criterion) -> Score:
         criterion=criterion.id,
         level=None,
         source=criterion.source,
-        reason="needs a reader of the code: the rules judge scores only what facts settle",
+        reason="it needs a reader of the code, and the rules judge reads facts alone",
     )

@@ -65,8 +65,8 @@ def grade_overall(rubric: Rubric, scores: Iterable[Score], reports: Iterable[Che
         )
     undecided = [gate for gate in rubric.overall.gates if _status(answered.get(gate)) is CheckStatus.UNKNOWN]
     if undecided:
-        reason = f"gate {undecided[0]} is undecided:"
-        f" {_explain_open(answered.get(undecided[0]), undecided[0])}"
+        gate = undecided[0]
+        reason = f"gate {gate} is undecided: {_explain_open(answered.get(gate), gate)}"
         return OverallGrade(value=None, passed=None, reason=reason, scored_weight=share)
     if share < rubric.overall.minimum_scored_weight:
         reason = (

@@ -61,22 +61,33 @@ def _parse(formula: str) -> ast.expr:
     if len(formula) > _LONGEST:
         raise FormulaError(f"formula of {len(formula)} characters; the limit is {_LONGEST}")
     try:
-        return ast.parse(formula.strip(), mode="eval").body
+        body = ast.parse(formula.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
         raise FormulaError(f"{formula!r} is not a formula") from error
+    for node in ast.walk(body):
+        if isinstance(node, ast.expr) and not _is_allowed(node):
+            allowed = "integers, axis names, + - * // ** and parentheses"
+            raise FormulaError(f"{formula!r} holds {ast.unparse(node)!r}; allowed are {allowed}")
+    return body
+
+
+def _is_allowed(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return type(value) is int
+        case ast.BinOp(op=op):
+            return type(op) in _OPERATORS
+        case _:
+            return isinstance(node, ast.Name)
 
 
 def _value(node: ast.expr, axes: Mapping[str, int], formula: str) -> int:
     match node:
-        case ast.Constant(value=int(number)) if not isinstance(number, bool):
+        case ast.Constant(value=int(number)):
             value = number
-        case ast.Name(id=name):
-            if name not in axes:
-                raise FormulaError(
-                    f"{formula!r} uses {name!r}, which is no axis; axes: {', '.join(axes) or 'none'}"
-                )
+        case ast.Name(id=name) if name in axes:
             value = axes[name]
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+        case ast.BinOp(left=left, op=op, right=right):
             first, second = _value(left, axes, formula), _value(right, axes, formula)
             if isinstance(op, ast.Pow) and not 0 <= second <= _LARGEST_EXPONENT:
                 raise FormulaError(
@@ -86,8 +97,10 @@ def _value(node: ast.expr, axes: Mapping[str, int], formula: str) -> int:
                 raise FormulaError(f"{formula!r} divides by zero")
             value = _OPERATORS[type(op)](first, second)
         case _:
-            allowed = "integers, axis names, + - * // ** and parentheses"
-            raise FormulaError(f"{formula!r} holds {ast.unparse(node)!r}; allowed are {allowed}")
+            name = ast.unparse(node)
+            raise FormulaError(
+                f"{formula!r} uses {name!r}, which is no axis; axes: {', '.join(axes) or 'none'}"
+            )
     if abs(value) > _LARGEST:
         raise FormulaError(f"{formula!r} exceeds 2**63")
     return value

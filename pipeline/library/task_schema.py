@@ -88,7 +88,10 @@ def read_task_file(text: str, path: Path) -> TaskFile:
 
 
 def _explain(error: ValidationError, path: Path) -> TaskError:
-    problems = error.errors(include_url=False, include_context=True)
+    # A misspelt key shows as an unknown and a missing one: the unknown one says more.
+    problems = sorted(
+        error.errors(include_url=False), key=lambda problem: problem["type"] != "extra_forbidden"
+    )
     first = problems[0]
     message, remedy = _describe(first["type"], first["msg"], first["loc"], first["input"])
     if len(problems) > 1:

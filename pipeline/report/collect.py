@@ -13,6 +13,8 @@ from pipeline.store import GradingSummary, ReviewState, StageRecord, Store
 from pipeline.types import (
     Batch,
     BuildResult,
+    CheckReport,
+    CheckStatus,
     Citation,
     Confidence,
     Fact,
@@ -124,9 +126,18 @@ class Detail:
         return tuple(dict.fromkeys(fault for fault in found if fault is not None))
 
     @property
+    def reports(self) -> tuple[CheckReport, ...]:
+        """What the checks say: failures first, then what passed, then what had no evidence."""
+        if self.inspection is None:
+            return ()
+        order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.UNKNOWN)
+        return tuple(sorted(self.inspection.reports, key=lambda report: order.index(report.status)))
+
+    @property
     def line_count(self) -> int:
-        """Lines of the code."""
-        return self.submission.code.count("\n") + 1 if self.submission.code else 0
+        """Lines of the code; a last line feed starts no line."""
+        code = self.submission.code.removesuffix("\n")
+        return code.count("\n") + 1 if code else 0
 
     def _citations(self) -> Iterator[Citation]:
         for item in self.feedback:

@@ -55,7 +55,7 @@ _VERDICT_ROLES: Final[dict[Verdict | None, str]] = {
     None: "none",
 }
 
-_WIDTH: Final = 7.2
+_WIDTH: Final = 5.6
 _ROW: Final = 0.34
 _BAR: Final = 0.62
 _BINS: Final = 10
@@ -72,9 +72,9 @@ def draw_funnel(steps: Sequence[Step]) -> str:
             axes.barh(place, before - step.count, left=step.count, color=_ROLE["lost"], height=_BAR)
             axes.text(total * 1.02, place, str(step.count), va="center", weight="bold", color=_ROLE["ink"])
             words = ", ".join(f"{count} {_readable(reason)}" for reason, count in step.lost)
-            axes.text(total * 1.1, place, _shorten(words, 60), va="center", size=8, color=_ROLE["muted"])
+            axes.text(total * 1.13, place, _shorten(words, 46), va="center", size=8, color=_ROLE["muted"])
         _name_rows(axes, [step.name for step in steps])
-        axes.set_xlim(0, total * 1.95)
+        axes.set_xlim(0, total * 2.1)
         axes.set_xticks([])
 
     return _render("funnel", len(steps), draw)
@@ -226,6 +226,9 @@ def _render(name: str, rows: float, draw: Callable[[Axes], None]) -> str:
 def _inline(svg: str, name: str) -> str:
     """Return the ``<svg>`` element alone: scalable, in the page's font and colours."""
     element = svg[svg.index("<svg") :]
+    # A style for "*" would reach the whole page, and names of groups would repeat from figure to figure.
+    element = re.sub(r"<style.*?</style>", "", element, count=1, flags=re.DOTALL)
+    element = re.sub(r'<g id="[^"]*"', "<g", element)
     element = re.sub(r"<metadata>.*?</metadata>\s*", "", element, count=1, flags=re.DOTALL)
     element = re.sub(r' height="[^"]*"', "", element, count=1)
     element = re.sub(r' width="[^"]*"', f' class="figure {name}"', element, count=1)

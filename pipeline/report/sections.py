@@ -154,6 +154,7 @@ class Sections:
     funnel: tuple[Step, ...]
     standing: Standing
     waiting_reasons: tuple[tuple[str, int], ...]
+    """Kinds of reasons for which gradings wait for a person, most frequent first."""
     tasks: tuple[TaskOutcome, ...]
     criteria: dict[str, tuple[CriterionLevels, ...]]
     """By rubric and version, e.g. ``performance_quality v1``."""
@@ -171,7 +172,7 @@ def count_sections(batch: Batch, rows: tuple[GradingSummary, ...], details: Iter
         rows=rows,
         funnel=tally.funnel(rejected=Counter(rejection.fault.code for rejection in batch.rejections)),
         standing=_stand(rows, len(batch.rejections)),
-        waiting_reasons=_rank(Counter(row.reason for row in rows if row.state == "waiting")),
+        waiting_reasons=_rank(Counter(_kind_of(row.reason) for row in rows if row.state == "waiting")),
         tasks=_outcomes(rows, tally),
         criteria=tally.criteria(),
         checks=tally.checks(),
@@ -181,6 +182,11 @@ def count_sections(batch: Batch, rows: tuple[GradingSummary, ...], details: Iter
 
 def _rank(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _kind_of(reason: str) -> str:
+    """Return a reason without what is particular to one submission, which stands after the colon."""
+    return reason.partition(": ")[0]
 
 
 def _stand(rows: tuple[GradingSummary, ...], rejected: int) -> Standing:

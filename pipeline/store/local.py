@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.store.errors import StoreError
+import duckdb
+
+from pipeline.store.errors import StoreError, explain
 from pipeline.store.journal import Journal
 from pipeline.store.queries import QUERIES
 from pipeline.store.reader import Reader, connect
@@ -156,6 +158,10 @@ class LocalTransport:
         """Commit what is left and close the file."""
         try:
             self._writer.close()
+            # DuckDB may leave its log behind, where damage goes unseen; in the file blocks have checksums.
+            self._connection.execute("CHECKPOINT")
+        except duckdb.Error as error:
+            raise explain(error, self._path) from error
         finally:
             self._reader.close()
             self._connection.close()

@@ -17,6 +17,7 @@ from pipeline.types import (
     CheckReport,
     Decision,
     Fact,
+    Finding,
     Frozen,
     Grade,
     Grading,
@@ -109,7 +110,7 @@ def stage_commands(record: StageRecord) -> list[Command]:
         Insert("check_reports", rows((r.check, str(r.status), r.reason) for r in record.reports)),
         Insert(
             "findings",
-            rows((f.check, str(f.severity), str(f.owner), f.message, f.lines, f.facts) for f in findings),
+            rows((f.check, str(f.severity), str(f.owner), f.message, _lines(f), f.facts) for f in findings),
         ),
         Insert(
             "scores",
@@ -186,6 +187,11 @@ def _fact_values(fact: Fact) -> tuple[Any, ...]:
     value = fact.value
     number = float(value) if isinstance(value, bool | int | float) else None
     return fact.id, json.dumps(value), number, fact.unit, str(fact.provenance), fact.case, fact.label
+
+
+def _lines(finding: Finding) -> list[int]:
+    # They come out of the submission's process: any integer is possible, and a column has 32 bits.
+    return [line for line in finding.lines if 0 < line < 2**31]
 
 
 def _case_values(case: CaseResult) -> tuple[Any, ...]:

@@ -305,7 +305,7 @@ class Store:
         Raises:
             StoreError: If there is none, or several (the message lists them).
         """
-        found = [row[0] for row in self._select("ids", prefix)] if prefix else []
+        found = [row[0] for row in self._select("ids", prefix)] if prefix.isascii() and prefix else []
         if prefix in found:
             return prefix
         if not found:

@@ -14,7 +14,7 @@ import duckdb
 from pipeline.store.errors import StoreError, explain
 from pipeline.store.queries import STATEMENTS
 from pipeline.store.tables import TABLES
-from pipeline.store.transport import Command, Execute, Row
+from pipeline.store.transport import Command, Execute, Insert, Row
 
 __all__ = ["Writer"]
 
@@ -146,6 +146,7 @@ class Writer:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
+        self._connection.close()
         self._raise_failure()
 
     def _check(self) -> None:
@@ -199,6 +200,9 @@ class Writer:
         except duckdb.Error as error:
             # The connection is not used again: the transaction ends with it, whatever state it is in.
             return explain(error, self._path)
+        except Exception as error:
+            # A bug of ours; everybody who waits must hear of it, and nobody hears a thread that dies.
+            return StoreError("bad_rows", f"rows could not be written: {error!r}", where=str(self._path))
         return None
 
 
@@ -216,6 +220,8 @@ def _merge(commands: Iterable[Command]) -> Iterable[tuple[str, list[Any]]]:
         replacements.clear()
 
     for command in commands:
+        if isinstance(command, Insert) and not command.rows:
+            continue
         if isinstance(command, Execute):
             yield from drain()
             yield STATEMENTS[command.statement].sql, command.parameters

@@ -38,6 +38,8 @@ class ProgramSummary(Frozen):
     """Outputs that no input value flows into."""
     fidelity: str = "exact"
     """Worst fidelity of any operation used: ``exact``, ``approximate`` or ``unmodelled``."""
+    counts: dict[str, float] = Field(default_factory=dict)
+    """Traffic, work and sizes, by the names that `pipeline.execute.counts` turns into facts."""
     approximated: tuple[str, ...] = ()
     """Names of the operations that are not reproduced exactly."""
 

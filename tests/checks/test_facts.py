@@ -36,7 +36,7 @@ def test_build_facts_are_of_the_worst_shape() -> None:
     assert facts["build.instructions"].value == 40
     assert facts["build.compute_dtypes"].value == "bfloat16, float32"
     assert facts["build.least_precise_dtype"].value == "bfloat16"
-    assert facts["build.unwritten_elements"].value == 5
+    assert facts["build.unwritten_outputs"].value == "out, rest"
     assert facts["build.fidelity"].value == "approximate"
     assert facts["build.instructions"].provenance is Provenance.COUNTED
 

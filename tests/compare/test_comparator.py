@@ -166,7 +166,9 @@ def test_half_a_unit_in_the_last_place_passes_where_the_tolerance_is_that_and_a_
     half = limits(2.0**-8, 2.0**-8, 2.0**-8)
     assert compare(np.full((1, 4), 1.0, ml_dtypes.bfloat16), expected, half, dtype="bfloat16").passed
     assert compare(np.full((1, 4), 1 + 2.0**-7, ml_dtypes.bfloat16), expected, half, dtype="bfloat16").passed
-    assert not compare(np.full((1, 4), 1 + 2.0**-6, ml_dtypes.bfloat16), expected, half, dtype="bfloat16").passed
+    assert not compare(
+        np.full((1, 4), 1 + 2.0**-6, ml_dtypes.bfloat16), expected, half, dtype="bfloat16"
+    ).passed
 
 
 def test_integers_must_be_equal_whatever_the_tolerance() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,7 +87,5 @@ def test_formulas_agree_with_python(m: int, k: int, n: int) -> None:
 
 @given(st.text(max_size=60))
 def test_no_text_raises_anything_but_a_formula_error(text: str) -> None:
-    try:
+    with suppress(FormulaError):
         assert isinstance(evaluate_formula(text, AXES), int)
-    except FormulaError as error:
-        assert str(error)

@@ -63,7 +63,11 @@ def test_a_file_is_a_submission_with_the_path_as_origin(tmp_path: Path, tasks: d
     assert isinstance(result, Received)
     assert result.origin == str(file)
     assert (result.submission.task_id, result.submission.code) == ("rmsnorm", KERNEL)
-    assert (result.submission.received, result.submission.refusal, result.submission.expected) == ("", None, None)
+    assert (result.submission.received, result.submission.refusal, result.submission.expected) == (
+        "",
+        None,
+        None,
+    )
 
 
 def test_the_same_bytes_for_the_same_task_are_the_same_submission(
@@ -90,7 +94,11 @@ def test_a_file_reached_twice_is_read_once(tmp_path: Path, tasks: dict[str, Task
 def test_the_task_is_the_nearest_folder_called_like_one(tmp_path: Path, tasks: dict[str, Task]) -> None:
     for name in ("rmsnorm/solutions/a.py", "softmax_rows/b.py", "rmsnorm/softmax_rows/c.py"):
         write(tmp_path / name, KERNEL + f"# {name}\n")
-    found = {Path(r.origin).name: r.submission.task_id for r in received(tmp_path, tasks) if isinstance(r, Received)}
+    found = {
+        Path(r.origin).name: r.submission.task_id
+        for r in received(tmp_path, tasks)
+        if isinstance(r, Received)
+    }
     assert found == {"a.py": "rmsnorm", "b.py": "softmax_rows", "c.py": "softmax_rows"}
 
 
@@ -107,7 +115,9 @@ def test_a_file_of_no_known_task_is_rejected_with_both_ways_out(
     assert "folder" in fault.remedy
 
 
-def test_of_a_task_folder_only_the_solutions_are_read_and_know_what_is_expected(tasks: dict[str, Task]) -> None:
+def test_of_a_task_folder_only_the_solutions_are_read_and_know_what_is_expected(
+    tasks: dict[str, Task],
+) -> None:
     results = received(TASKS_ROOT, tasks)
     assert len(results) == sum(len(task.solutions) for task in tasks.values())
     for result in results:
@@ -127,7 +137,9 @@ def test_a_missing_path_is_an_error_before_anything_is_read(tmp_path: Path, task
     assert missing.value.fault.owner is Owner.ENVIRONMENT
 
 
-def test_an_unknown_given_task_is_an_error_that_names_the_closest(tmp_path: Path, tasks: dict[str, Task]) -> None:
+def test_an_unknown_given_task_is_an_error_that_names_the_closest(
+    tmp_path: Path, tasks: dict[str, Task]
+) -> None:
     with pytest.raises(LibraryError, match=r"unknown task 'rmsnrom' \(did you mean 'rmsnorm'\?\)"):
         collect([tmp_path], tasks, "rmsnrom")
 
@@ -138,7 +150,9 @@ def test_a_folder_without_submissions_is_rejected(tmp_path: Path, tasks: dict[st
 
 
 def test_another_kind_of_file_is_rejected(tmp_path: Path, tasks: dict[str, Task]) -> None:
-    assert rejection(write(tmp_path / "kernel.cu", "int main;"), tasks, "rmsnorm").fault.code == "unknown_format"
+    assert (
+        rejection(write(tmp_path / "kernel.cu", "int main;"), tasks, "rmsnorm").fault.code == "unknown_format"
+    )
 
 
 def test_a_pipe_or_a_broken_link_is_rejected_and_nobody_waits(tmp_path: Path, tasks: dict[str, Task]) -> None:
@@ -210,7 +224,9 @@ def test_rows_hold_code_or_a_response_that_is_kept_whole(tmp_path: Path, tasks: 
     assert first.submission.id != second.submission.id
 
 
-def test_a_response_without_a_kernel_is_refused_and_still_kept(tmp_path: Path, tasks: dict[str, Task]) -> None:
+def test_a_response_without_a_kernel_is_refused_and_still_kept(
+    tmp_path: Path, tasks: dict[str, Task]
+) -> None:
     file = write_rows(tmp_path / "rows.jsonl", {"task": "rmsnorm", "response": "I would rather not."})
     submission = one(file, tasks, None)
     assert submission.received == "I would rather not."
@@ -240,7 +256,9 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize("name", BAD_ROWS)
-def test_a_bad_row_is_rejected_and_the_next_one_read(name: str, tmp_path: Path, tasks: dict[str, Task]) -> None:
+def test_a_bad_row_is_rejected_and_the_next_one_read(
+    name: str, tmp_path: Path, tasks: dict[str, Task]
+) -> None:
     row, code = BAD_ROWS[name]
     good = {"task": "rmsnorm", "code": KERNEL}
     bad, read = received(write_rows(tmp_path / "rows.jsonl", row, good), tasks)
@@ -251,16 +269,18 @@ def test_a_bad_row_is_rejected_and_the_next_one_read(name: str, tmp_path: Path, 
     assert isinstance(read, Received)
 
 
-def test_a_row_for_another_task_than_the_given_one_is_rejected(tmp_path: Path, tasks: dict[str, Task]) -> None:
+def test_a_row_for_another_task_than_the_given_one_is_rejected(
+    tmp_path: Path, tasks: dict[str, Task]
+) -> None:
     file = write_rows(tmp_path / "rows.jsonl", {"task": "softmax_rows", "code": KERNEL})
     assert rejection(file, tasks, "rmsnorm").fault.code == "other_task"
 
 
-def test_a_row_beyond_the_limit_is_rejected_and_the_next_one_read(tmp_path: Path, tasks: dict[str, Task]) -> None:
+def test_a_row_beyond_the_limit_is_rejected_and_the_next_one_read(
+    tmp_path: Path, tasks: dict[str, Task]
+) -> None:
     huge = json.dumps({"task": "rmsnorm", "code": "#" * (2 * RESPONSE_BYTES)}) + "\n"
-    results = received(
-        write_rows(tmp_path / "rows.jsonl", huge, {"task": "rmsnorm", "code": KERNEL}), tasks
-    )
+    results = received(write_rows(tmp_path / "rows.jsonl", huge, {"task": "rmsnorm", "code": KERNEL}), tasks)
     assert isinstance(results[0], Rejection)
     assert results[0].fault.code == "row_size"
     assert isinstance(results[1], Received)
@@ -278,8 +298,12 @@ def test_a_row_whose_code_is_no_text_is_refused(
     assert submission.refusal.fault.code == refusal
 
 
-def test_a_response_with_half_a_surrogate_pair_is_kept_readable(tmp_path: Path, tasks: dict[str, Task]) -> None:
+def test_a_response_with_half_a_surrogate_pair_is_kept_readable(
+    tmp_path: Path, tasks: dict[str, Task]
+) -> None:
     response = f"\ud83d broken emoji\n```python\n{KERNEL}```\n"
-    submission = one(write_rows(tmp_path / "rows.jsonl", {"task": "rmsnorm", "response": response}), tasks, None)
+    submission = one(
+        write_rows(tmp_path / "rows.jsonl", {"task": "rmsnorm", "response": response}), tasks, None
+    )
     assert submission.code == KERNEL
     assert submission.received.encode()

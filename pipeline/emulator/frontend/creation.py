@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.instructions import ISA_FUNCTIONS
+from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.recorder import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion, buffer_named, dtype_of
@@ -70,7 +70,7 @@ def full(
     """Allocate a tensor filled with a constant."""
     tensor = ndarray(shape, dtype, buffer, name)
     value = fill_value if DTYPES[tensor.dtype].is_float else _whole(fill_value, tensor)
-    memset = ISA_FUNCTIONS["memset"]
+    memset = INSTRUCTIONS["memset"]
     if tensor._on_chip:
         memset(tensor, value)
         return tensor
@@ -81,7 +81,7 @@ def full(
     memset(tile, value)
     for start in range(0, rows.shape[0], height):
         count = min(height, rows.shape[0] - start)
-        ISA_FUNCTIONS["dma_copy"](rows[start : start + count], tile[0:count])
+        INSTRUCTIONS["dma_copy"](rows[start : start + count], tile[0:count])
     return tensor
 
 

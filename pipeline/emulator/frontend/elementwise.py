@@ -9,7 +9,7 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.creation import new_tile
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import LanguageFunction
-from pipeline.emulator.frontend.instructions import ISA_FUNCTIONS
+from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import DType
 from pipeline.emulator.operations.operators import OPERATORS
@@ -103,12 +103,12 @@ def _binary(name: str, x: Any, y: Any, dtype: Any) -> NkiTensor:
                 f"nisa.tensor_scalar for a (P, 1) operand",
             )
         result = new_tile(x.shape, _wider(x.dtype, y.dtype) if dtype is None else dtype)
-        ISA_FUNCTIONS["tensor_tensor"](result, x, y, op=operator)
+        INSTRUCTIONS["tensor_tensor"](result, x, y, op=operator)
         return result
     tile = require_tile(x if isinstance(x, NkiTensor) else y, name)
     result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
     number = y if tile is x else x
-    ISA_FUNCTIONS["tensor_scalar"](result, tile, op0=operator, operand0=number, reverse0=tile is not x)
+    INSTRUCTIONS["tensor_scalar"](result, tile, op0=operator, operand0=number, reverse0=tile is not x)
     return result
 
 
@@ -120,7 +120,7 @@ def _wider(first: DType, second: DType) -> DType:
 def _activated(name: str, x: Any, dtype: Any) -> NkiTensor:
     tile = require_tile(x, name)
     result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
-    ISA_FUNCTIONS["activation"](result, op=FUNCTIONS[name], data=tile)
+    INSTRUCTIONS["activation"](result, op=FUNCTIONS[name], data=tile)
     return result
 
 
@@ -152,7 +152,7 @@ def reciprocal(x: Any, dtype: Any = None) -> NkiTensor:
     """Return ``1 / x``, computed on the vector engine."""
     tile = require_tile(x, "reciprocal")
     result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
-    ISA_FUNCTIONS["reciprocal"](result, tile)
+    INSTRUCTIONS["reciprocal"](result, tile)
     return result
 
 
@@ -176,7 +176,7 @@ def copy(x: Any, dtype: Any = None) -> NkiTensor:
     """Return a copy of a tile in SBUF."""
     tile = require_tile(x, "copy")
     result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
-    ISA_FUNCTIONS["tensor_copy"](result, tile)
+    INSTRUCTIONS["tensor_copy"](result, tile)
     return result
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.inventory import unexpected_keyword
+from pipeline.emulator.frontend.recorder import note_failure
 from pipeline.emulator.operations.activations import ACTIVATIONS
 from pipeline.emulator.operations.operators import OPERATORS
 
@@ -59,26 +60,32 @@ class LanguageFunction:
 def call_checked(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call a function of ours as ``nl.<name>``; arguments that do not fit are the kernel's error, not Python's.
+    """Call a function of ours as ``nl.<name>``; arguments that do not fit are the kernel's error.
 
     Raises:
         KernelError: If they do not fit its signature.
     """
     try:
         return function(*args, **kwargs)
+    except KernelError as error:
+        note_failure(error)
+        raise
     except TypeError as error:
         # Raised before the function was entered, so by the binding of its arguments.
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             raise
-        parameters = inspect.signature(function).parameters
-        problem = str(error).partition("() ")[2]
-        for keyword in kwargs:
-            if keyword not in parameters:
-                problem = unexpected_keyword(keyword, parameters)
-                break
-        raise KernelError(
-            KernelErrorKind.COMPILE_ERROR, f"nl.{name} {problem}; it is nl.{name}({', '.join(parameters)})"
-        ) from None
+        misfit = _misfit(name, function, kwargs, str(error))
+        note_failure(misfit)
+        raise misfit from None
+
+
+def _misfit(name: str, function: Callable[..., Any], kwargs: dict[str, Any], text: str) -> KernelError:
+    parameters = inspect.signature(function).parameters
+    unknown = [keyword for keyword in kwargs if keyword not in parameters]
+    problem = unexpected_keyword(unknown[0], parameters) if unknown else text.partition("() ")[2]
+    return KernelError(
+        KernelErrorKind.COMPILE_ERROR, f"nl.{name} {problem}; it is nl.{name}({', '.join(parameters)})"
+    )
 
 
 def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 from operator import index as as_index
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,14 +14,22 @@ from pipeline.emulator.frontend.enums import Engine
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import activation_name, operator_name
 from pipeline.emulator.frontend.inventory import unexpected_keyword
-from pipeline.emulator.frontend.recorder import Recorder, active_recorder, calling_line
+from pipeline.emulator.frontend.recorder import Recorder, active_recorder, calling_line, note_failure
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
-from pipeline.emulator.operations import OPERATIONS, REQUIRED, Operation, Parameter, ParameterKind
+from pipeline.emulator.operations import (
+    ISA_FUNCTIONS,
+    OPERATIONS,
+    REQUIRED,
+    Operation,
+    Parameter,
+    ParameterKind,
+)
+from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.program import Scalar
 from pipeline.emulator.targets import ENGINES
 
-__all__ = ["ISA_FUNCTIONS", "IsaFunction", "NkiInstruction"]
+__all__ = ["INSTRUCTIONS", "IsaFunction", "NkiInstruction"]
 
 _ENGINE_INDEX: Final = {name: index for index, name in enumerate(ENGINES)}
 
@@ -51,10 +59,27 @@ class NkiInstruction:
         return self
 
 
+class _Role:
+    """How an argument is taken; plain integers, as this is compared for every argument recorded."""
+
+    TENSOR = 0
+    OPERAND = 1
+    SCALAR = 2
+    ENGINE = 3
+
+
+def _role(parameter: Parameter) -> int:
+    if parameter.kind is ParameterKind.ENGINE:
+        return _Role.ENGINE
+    if parameter.kind is ParameterKind.OPERAND:
+        return _Role.OPERAND
+    return _Role.TENSOR if parameter.kind.in_tensors else _Role.SCALAR
+
+
 class IsaFunction:
     """One function of `nki.isa`."""
 
-    __slots__ = ("__name__", "_defaults", "_operation", "_parameters", "_slots")
+    __slots__ = ("__name__", "_defaults", "_operation", "_parameters", "_plan", "_slots")
 
     def __init__(self, operation: Operation) -> None:
         self._operation = operation
@@ -64,6 +89,7 @@ class IsaFunction:
         self._slots = {parameter.name: slot for slot, parameter in enumerate(operation.parameters)}
         self._slots["name"] = len(self._parameters)
         self._defaults: list[Any] = [*(parameter.default for parameter in operation.parameters), None]
+        self._plan = ([_role(p) for p in self._parameters], self._defaults, self._parameters)
 
     def __repr__(self) -> str:
         return f"nisa.{self.__name__}"
@@ -75,49 +101,54 @@ class IsaFunction:
             KernelError: If the arguments do not fit, or the target does not have the operation.
         """
         recorder = active_recorder()
+        try:
+            return self._record(recorder, args, kwargs)
+        except KernelError as error:
+            note_failure(error)
+            raise
+
+    def _record(self, recorder: Recorder, args: Sequence[Any], kwargs: dict[str, Any]) -> NkiInstruction:
         values = self._bind(args, kwargs)
-        operation = self._operation
         tensors: list[int] = []
         scalars: list[Scalar] = []
         arguments: list[NkiTensor | None] = []
         engine: object = None
-        for parameter, value in zip(self._parameters, values, strict=False):
-            kind = parameter.kind
-            if kind is _ENGINE_KIND:
-                engine = value
-                continue
-            if kind in _TENSOR_KINDS:
-                if isinstance(value, NkiTensor):
+        for role, default, parameter, value in zip(*self._plan, values, strict=False):
+            if role <= _Role.OPERAND:
+                if type(value) is NkiTensor:
                     tensors.append(recorder.pattern_of(value))
                     arguments.append(value)
-                    if kind is _OPERAND_KIND:
+                    if role == _Role.OPERAND:
                         scalars.append(None)
                     continue
                 tensors.append(-1)
                 arguments.append(None)
-                if kind is not _OPERAND_KIND:
-                    if value is None and parameter.default is None:
+                if role == _Role.TENSOR:
+                    if value is None and default is None:
                         continue
-                    if value is REQUIRED:
-                        raise self._missing(parameter)
-                    raise self._wrong(parameter, value, "a tensor")
-            scalars.append(self._scalar(parameter, value))
+                    raise self._missing_or_wrong(parameter, value, "a tensor")
+            elif role == _Role.ENGINE:
+                engine = value
+                continue
+            scalars.append(
+                value if value is default and value is not REQUIRED else self._scalar(parameter, value)
+            )
         if self.__name__ == "nc_matmul":
             self._resolve_accumulation(recorder, arguments, scalars)
         chosen = self._choose_engine(engine, arguments, scalars)
-        line = calling_line()
-        if operation.name not in recorder.operations:
+        operation = recorder.operations.get(self.__name__)
+        if operation is None:
             self._require_available(recorder)
-            recorder.operations[operation.name] = len(recorder.operations)
+            operation = recorder.operations[self.__name__] = len(recorder.operations)
         position = recorder.record(
-            recorder.operations[operation.name], _ENGINE_INDEX[chosen], tuple(tensors), tuple(scalars), line
+            operation, _ENGINE_INDEX[chosen], tuple(tensors), tuple(scalars), calling_line()
         )
         return NkiInstruction(position)
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """Return one value per parameter, then that of ``name``."""
         values = self._defaults.copy()
-        if len(args) >= len(values):
+        if len(args) > len(values):
             raise self._refuse(
                 f"takes {len(self._parameters)} arguments, {len(args)} were given: {self._signature()}"
             )
@@ -134,9 +165,7 @@ class IsaFunction:
     def _scalar(self, parameter: Parameter, value: Any) -> Scalar:
         """Return a compile-time argument as the program holds it."""
         if value is REQUIRED:
-            raise self._missing(parameter)
-        if value is parameter.default:
-            return cast("Scalar", value)
+            raise self._missing_or_wrong(parameter, value, "given")
         kind = parameter.kind
         where = f"nisa.{self.__name__}: {parameter.name}"
         result: Scalar
@@ -206,18 +235,20 @@ class IsaFunction:
         written.mark(view, width)
 
     def _require_available(self, recorder: Recorder) -> None:
-        operation = self._operation
-        if recorder.target.name not in operation.targets:
+        available = ISA_FUNCTIONS[self.__name__]
+        if recorder.target.name not in available.targets:
             raise self._refuse(
-                f"does not exist on {recorder.target.name}; it needs {', '.join(sorted(operation.targets))}",
+                f"does not exist on {recorder.target.name}; it needs {', '.join(sorted(available.targets))}",
                 KernelErrorKind.ILLEGAL_ON_TARGET,
             )
-        if _version(recorder.version) < _version(operation.since):
+        if VERSIONS.index(recorder.version) < VERSIONS.index(available.since):
             raise self._refuse(
-                f"exists since NKI {operation.since}; this kernel is compiled for {recorder.version}"
+                f"exists since NKI {available.since}; this kernel is compiled for {recorder.version}"
             )
 
-    def _missing(self, parameter: Parameter) -> KernelError:
+    def _missing_or_wrong(self, parameter: Parameter, value: object, wanted: str) -> KernelError:
+        if value is not REQUIRED:
+            return self._wrong(parameter, value, wanted)
         hint = ""
         if parameter.name == "dst":
             hint = "; instructions return no tile: allocate one with nl.ndarray and pass it as dst"
@@ -238,11 +269,6 @@ class IsaFunction:
             for parameter in self._parameters
         ]
         return f"nisa.{self.__name__}({', '.join(shown)})"
-
-
-_ENGINE_KIND: Final = ParameterKind.ENGINE
-_OPERAND_KIND: Final = ParameterKind.OPERAND
-_TENSOR_KINDS: Final = frozenset(kind for kind in ParameterKind if kind.in_tensors)
 
 
 def _show(value: object) -> str:
@@ -278,10 +304,6 @@ def _memory(buffer: MemoryRegion) -> str:
     return "hbm" if buffer in (MemoryRegion.private_hbm, MemoryRegion.shared_hbm) else buffer.value
 
 
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".")[:2])
-
-
-ISA_FUNCTIONS: Final[dict[str, Callable[..., NkiInstruction]]] = {
+INSTRUCTIONS: Final[dict[str, Callable[..., NkiInstruction]]] = {
     name: IsaFunction(operation) for name, operation in OPERATIONS.items()
 }

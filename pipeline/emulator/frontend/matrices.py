@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.emulator.frontend.creation import ndarray, new_tile
 from pipeline.emulator.frontend.elementwise import FUNCTIONS, require_tile
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.instructions import ISA_FUNCTIONS
+from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
 
@@ -30,7 +30,7 @@ def matmul(x: Any, y: Any, transpose_x: bool = False) -> NkiTensor:
             "(contraction) size",
         )
     result = new_tile((left.shape[1], right.shape[1]), "float32", MemoryRegion.psum)
-    ISA_FUNCTIONS["nc_matmul"](result, left, right)
+    INSTRUCTIONS["nc_matmul"](result, left, right)
     return result
 
 
@@ -42,14 +42,14 @@ def transpose(x: Any, dtype: Any = None) -> NkiTensor:
     result = new_tile(
         (tile.shape[1], tile.shape[0]), tile.dtype if dtype is None else dtype, MemoryRegion.psum
     )
-    ISA_FUNCTIONS["nc_transpose"](result, tile)
+    INSTRUCTIONS["nc_transpose"](result, tile)
     return result
 
 
 def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: NkiTensor | None = None) -> NkiTensor:
     """Build the identity matrix of order `n` in SBUF: one where partition and column agree."""
     difference = ndarray((n, n), "int32")
-    ISA_FUNCTIONS["iota"](difference, pattern=[[-1, n]], offset=0, channel_multiplier=1)
+    INSTRUCTIONS["iota"](difference, pattern=[[-1, n]], offset=0, channel_multiplier=1)
     result = ndarray((n, n), dtype) if dst is None else dst
-    ISA_FUNCTIONS["tensor_scalar"](result, difference, op0=FUNCTIONS["equal"], operand0=0.0)
+    INSTRUCTIONS["tensor_scalar"](result, difference, op0=FUNCTIONS["equal"], operand0=0.0)
     return result

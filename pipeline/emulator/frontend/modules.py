@@ -13,12 +13,19 @@ from pipeline.emulator.frontend.elementwise import FUNCTIONS
 from pipeline.emulator.frontend.enums import ENUMS, Engine, NcVersion
 from pipeline.emulator.frontend.errors import NkiValidationError
 from pipeline.emulator.frontend.functions import checked
-from pipeline.emulator.frontend.instructions import ISA_FUNCTIONS, NkiInstruction
+from pipeline.emulator.frontend.instructions import INSTRUCTIONS, NkiInstruction
 from pipeline.emulator.frontend.inventory import missing_name
 from pipeline.emulator.frontend.kernel import jit, simulate
-from pipeline.emulator.frontend.recorder import active_session
+from pipeline.emulator.frontend.recorder import Session, active_session, open_session
 from pipeline.emulator.frontend.tensor import NkiTensor
-from pipeline.emulator.frontend.values import NL_DTYPES, DType, DynamicSlice, MemoryRegion, NKIObject
+from pipeline.emulator.frontend.values import (
+    NL_DTYPES,
+    DType,
+    DynamicSlice,
+    MemoryRegion,
+    NKIObject,
+    TileSize,
+)
 
 __all__ = ["installed_modules"]
 
@@ -45,13 +52,11 @@ class _TensorAnnotation:
 
 
 class _EmulatedModule(ModuleType):
-    """A module that says why a name is missing, and on which target it runs."""
+    """A module that says why a name is missing."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        if name == "tile_size" and self.__name__ == "nki.language":
-            return active_session().tile_size
         error = missing_name(
             self.__name__, name, [known for known in vars(self) if not known.startswith("_")]
         )
@@ -110,7 +115,7 @@ def _nc_sub_version() -> int:
     return 0
 
 
-def _language_names() -> dict[str, Any]:
+def _language_names(session: Session) -> dict[str, Any]:
     functions: dict[str, Callable[..., Any]] = {
         **{name: getattr(creation, name) for name in creation.__all__ if name != "new_tile"},
         **{name: getattr(movement, name) for name in movement.__all__},
@@ -138,6 +143,7 @@ def _language_names() -> dict[str, Any]:
         **FUNCTIONS,
         **reductions.REDUCTIONS,
         "no_reorder": _NoReorder,
+        "tile_size": TileSize(session.target),
         "MemoryRegion": MemoryRegion,
         "NKIObject": NKIObject,
         "NkiTensor": NkiTensor,
@@ -147,7 +153,7 @@ def _language_names() -> dict[str, Any]:
 
 def _isa_names() -> dict[str, Any]:
     return {
-        **ISA_FUNCTIONS,
+        **INSTRUCTIONS,
         **ENUMS,
         **{f"{name}_engine": Engine[name] for name in ("tensor", "vector", "scalar", "gpsimd", "unknown")},
         "get_nc_version": _nc_version,
@@ -159,11 +165,11 @@ def _isa_names() -> dict[str, Any]:
     }
 
 
-def _build() -> dict[str, ModuleType]:
+def _build(session: Session) -> dict[str, ModuleType]:
     """Return fresh modules by name: a submission that patches one patches its own."""
     contents: Mapping[str, Mapping[str, Any]] = {
         "nki": {"jit": jit, "simulate": simulate, "dtype": DType},
-        "nki.language": _language_names(),
+        "nki.language": _language_names(session),
         "nki.isa": _isa_names(),
         "nki.typing": {"tensor": _TensorAnnotation, "mutable_tensor": _TensorAnnotation},
     }
@@ -180,9 +186,9 @@ def _build() -> dict[str, ModuleType]:
 
 
 @contextmanager
-def installed_modules() -> Iterator[None]:
+def installed_modules(session: Session) -> Iterator[None]:
     """Make `nki` importable as the emulator, and nothing else of Neuron; afterwards all is as before."""
-    built: dict[str, Any] = {**_build(), **dict.fromkeys(_LEGACY)}
+    built: dict[str, Any] = {**_build(session), **dict.fromkeys(_LEGACY)}
     hidden = {
         name: module for name, module in sys.modules.items() if name.partition(".")[0] in ("nki", *_LEGACY)
     }
@@ -190,7 +196,8 @@ def installed_modules() -> Iterator[None]:
         del sys.modules[name]
     sys.modules.update(built)
     try:
-        yield
+        with open_session(session):
+            yield
     finally:
         for name in [name for name in sys.modules if name.partition(".")[0] in ("nki", *_LEGACY)]:
             del sys.modules[name]

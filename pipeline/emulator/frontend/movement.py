@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.emulator.frontend.creation import new_tile
 from pipeline.emulator.frontend.elementwise import require_tile
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.instructions import ISA_FUNCTIONS
+from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
 
@@ -22,7 +22,7 @@ def load(src: Any, dtype: Any = None) -> NkiTensor:
     """Copy an HBM tensor into a new SBUF tile of the same shape."""
     _require_hbm(src, "load", "src")
     tile = new_tile(src.shape, src.dtype if dtype is None else dtype)
-    ISA_FUNCTIONS["dma_copy"](tile, src)
+    INSTRUCTIONS["dma_copy"](tile, src)
     return tile
 
 
@@ -36,7 +36,7 @@ def store(dst: Any, value: Any) -> None:
             f"nl.store from {tile!r}: DMA cannot read PSUM; copy it to SBUF first with nl.copy or "
             "nisa.tensor_copy",
         )
-    ISA_FUNCTIONS["dma_copy"](dst, tile)
+    INSTRUCTIONS["dma_copy"](dst, tile)
 
 
 def expand_dims(x: Any, axis: int) -> NkiTensor:
@@ -68,7 +68,7 @@ def broadcast_to(x: Any, shape: Sequence[int], dtype: Any = None) -> NkiTensor:
             tile = tile.broadcast(axis, wanted[axis])
     if dtype is not None and dtype != tile.dtype:
         cast = new_tile(wanted, dtype)
-        ISA_FUNCTIONS["tensor_copy"](cast, tile)
+        INSTRUCTIONS["tensor_copy"](cast, tile)
         return cast
     return tile
 
@@ -83,18 +83,18 @@ def _repeat_partition(row: NkiTensor, partitions: int) -> NkiTensor:
         )
     if row.buffer is MemoryRegion.psum:
         copied = new_tile(row.shape, row.dtype)
-        ISA_FUNCTIONS["tensor_copy"](copied, row)
+        INSTRUCTIONS["tensor_copy"](copied, row)
         row = copied
     result = new_tile((partitions, *row.shape[1:]), row.dtype)
     ones = new_tile((1, partitions), row.dtype)
-    ISA_FUNCTIONS["memset"](ones, 1.0)
+    INSTRUCTIONS["memset"](ones, 1.0)
     flat_row = row.reshape((1, row.size))
     flat_result = result.reshape((partitions, row.size))
     for start in range(0, row.size, _BANK):
         stop = min(start + _BANK, row.size)
         product = new_tile((partitions, stop - start), "float32", MemoryRegion.psum)
-        ISA_FUNCTIONS["nc_matmul"](product, ones, flat_row[:, start:stop])
-        ISA_FUNCTIONS["tensor_copy"](flat_result[:, start:stop], product)
+        INSTRUCTIONS["nc_matmul"](product, ones, flat_row[:, start:stop])
+        INSTRUCTIONS["tensor_copy"](flat_result[:, start:stop], product)
     return result
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.psum import WrittenRegions
-from pipeline.emulator.frontend.values import MemoryRegion, TileSize
+from pipeline.emulator.frontend.values import MemoryRegion
+from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.program import (
     DEFAULT_LIMITS,
     FORMAT_VERSION,
@@ -37,6 +38,7 @@ __all__ = [
     "active_recorder",
     "active_session",
     "calling_line",
+    "note_failure",
     "open_session",
 ]
 
@@ -89,6 +91,7 @@ class Recorder:
         self.patterns: list[AccessPattern] = []
         self.instructions: list[Instruction] = []
         self.operations: dict[str, int] = {}
+        self.failure: KernelError | None = None
         self._hbm_bytes = 0
         self._names = names or {}
         self._pattern_indices: dict[object, int] = {}
@@ -206,10 +209,10 @@ class Session:
     instruction_limit: int
     recorder: Recorder | None = None
     missing: KernelError | None = None
-    tile_size: TileSize = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tile_size = TileSize(self.target)
+        if self.version not in VERSIONS:
+            raise KeyError(f"unknown NKI version {self.version!r}; known: {', '.join(VERSIONS)}")
 
 
 _ACTIVE: ContextVar[Session | None] = ContextVar("nki_session", default=None)
@@ -250,6 +253,17 @@ def active_recorder() -> Recorder:
             "an NKI function was called outside a kernel; call it from a function decorated with @nki.jit",
         )
     return session.recorder
+
+
+def note_failure(error: KernelError) -> None:
+    """Remember the first refusal of the kernel being recorded.
+
+    The compiler stops there; a kernel that catches our exception in a helper function must not get further.
+    """
+    session = _ACTIVE.get()
+    if session is not None and session.recorder is not None and session.recorder.failure is None:
+        error.line = error.line or calling_line()
+        session.recorder.failure = error
 
 
 def calling_line() -> int:

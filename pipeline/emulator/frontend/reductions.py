@@ -10,7 +10,7 @@ from pipeline.emulator.frontend.creation import new_tile
 from pipeline.emulator.frontend.elementwise import FUNCTIONS, require_tile
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import LanguageFunction
-from pipeline.emulator.frontend.instructions import ISA_FUNCTIONS
+from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.tensor import NkiTensor
 
 __all__ = ["REDUCTIONS", "rms_norm", "softmax"]
@@ -24,7 +24,7 @@ def _reduce(name: str, operator: str, x: Any, axis: Axis, dtype: Any, keepdims: 
     kept = [1 if position in axes else size for position, size in enumerate(tile.shape)]
     shape = kept if keepdims else [size for position, size in enumerate(tile.shape) if position not in axes]
     result = new_tile(shape, tile.dtype if dtype is None else dtype)
-    ISA_FUNCTIONS["tensor_reduce"](result, op=FUNCTIONS[operator], data=tile, axis=axes, keepdims=keepdims)
+    INSTRUCTIONS["tensor_reduce"](result, op=FUNCTIONS[operator], data=tile, axis=axes, keepdims=keepdims)
     return result
 
 
@@ -86,9 +86,9 @@ def softmax(x: Any, axis: Axis = -1, dtype: Any = None) -> NkiTensor:
     tile = require_tile(x, "softmax")
     rows = _rows("softmax", tile, axis)
     lowest = new_tile((rows.shape[0], 1), "float32")
-    ISA_FUNCTIONS["tensor_reduce"](lowest, op=FUNCTIONS["maximum"], data=rows, axis=1, negate=True)
+    INSTRUCTIONS["tensor_reduce"](lowest, op=FUNCTIONS["maximum"], data=rows, axis=1, negate=True)
     powers = new_tile(rows.shape, "float32")
-    ISA_FUNCTIONS["activation"](powers, op=FUNCTIONS["exp"], data=rows, bias=lowest)
+    INSTRUCTIONS["activation"](powers, op=FUNCTIONS["exp"], data=rows, bias=lowest)
     total = sum_(powers, 1, dtype="float32")
     result = _scale_rows(
         powers, "multiply", _call("reciprocal", total), tile.dtype if dtype is None else dtype
@@ -105,7 +105,7 @@ def rms_norm(
     rows = _rows("rms_norm", tile, axis)
     total = sum_(_call("square", rows, dtype=working), 1, dtype="float32")
     shifted = new_tile(total.shape, "float32")
-    ISA_FUNCTIONS["tensor_scalar"](
+    INSTRUCTIONS["tensor_scalar"](
         shifted, total, op0=FUNCTIONS["multiply"], operand0=1.0 / n, op1=FUNCTIONS["add"], operand1=epsilon
     )
     scaled = _scale_rows(rows, "multiply", _call("rsqrt", shifted), working).reshape(tile.shape)
@@ -131,7 +131,7 @@ def _rows(name: str, tile: NkiTensor, axis: Axis) -> NkiTensor:
 def _scale_rows(rows: NkiTensor, operator: str, column: NkiTensor, dtype: Any = "float32") -> NkiTensor:
     """Return ``rows operator column`` for a (P, 1) column."""
     result = new_tile(rows.shape, dtype)
-    ISA_FUNCTIONS["tensor_scalar"](result, rows, op0=FUNCTIONS[operator], operand0=column)
+    INSTRUCTIONS["tensor_scalar"](result, rows, op0=FUNCTIONS[operator], operand0=column)
     return result
 
 

@@ -6,13 +6,13 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from pipeline.emulator.frontend.errors import KernelError
 from pipeline.emulator.frontend.modules import installed_modules
-from pipeline.emulator.frontend.recorder import Session, open_session
+from pipeline.emulator.frontend.recorder import Session
 from pipeline.emulator.frontend.trace import DEFAULT_VERSION
 from pipeline.emulator.program import DEFAULT_LIMITS
 from pipeline.emulator.targets import target_named
@@ -47,7 +47,7 @@ def run_script(
     sys.argv = [path, *argv]
     sys.path = [str(Path.cwd()) if module else str(Path(path).resolve().parent), *saved_path]
     try:
-        with open_session(session), installed_modules():
+        with installed_modules(session):
             if module:
                 runpy.run_module(path, run_name="__main__", alter_sys=True)
             else:
@@ -58,8 +58,8 @@ def run_script(
     except KernelError as error:
         print(f"{path}: {_position(error, path)}{error.kind.value}: {error.message}", file=sys.stderr)
         return 1
-    except Exception:
-        traceback.print_exc()
+    except Exception as error:
+        _print_traceback(error)
         return 1
     finally:
         sys.argv, sys.path = saved_argv, saved_path
@@ -77,14 +77,21 @@ def _exit_code(code: object) -> int:
 
 def _position(error: KernelError, path: str) -> str:
     """Return the innermost line outside this package, as ``line N: ``."""
-    package = str(Path(__file__).parent)
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(package) and "runpy" not in frame.filename
-    ]
+    frames = _their_frames(traceback.extract_tb(error.__traceback__))
     if error.line or not frames:
         return f"line {error.line}: " if error.line else ""
     last = frames[-1]
     where = "" if Path(last.filename).name == Path(path).name else f"{last.filename} "
     return f"{where}line {last.lineno}: "
+
+
+def _print_traceback(error: Exception) -> None:
+    """Print what Python would, without the frames of this package."""
+    summary = traceback.TracebackException.from_exception(error)
+    summary.stack = traceback.StackSummary.from_list(_their_frames(summary.stack))
+    print("".join(summary.format()), end="", file=sys.stderr)
+
+
+def _their_frames(frames: Iterable[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+    package = str(Path(__file__).parent)
+    return [f for f in frames if not f.filename.startswith(package) and f.filename != "<frozen runpy>"]

@@ -117,6 +117,8 @@ def record_kernel(
             result = function(**{**arguments, **declared})
     finally:
         session.recorder = None
+    if recorder.failure is not None:
+        raise recorder.failure
     outputs = _outputs(recorder, result)
     many = isinstance(result, tuple | list)
     return recorder.finish(tuple(range(len(declared))), outputs), many

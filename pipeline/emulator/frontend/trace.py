@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType, TracebackType
 from typing import Any, Final, NoReturn
 
@@ -12,7 +13,7 @@ from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.kernel import Kernel
 from pipeline.emulator.frontend.language import assigned_names, check_kernel, parse
 from pipeline.emulator.frontend.modules import installed_modules
-from pipeline.emulator.frontend.recorder import Session, open_session
+from pipeline.emulator.frontend.recorder import Session
 from pipeline.emulator.frontend.signature import InputSpec, bind_inputs, record_kernel
 from pipeline.emulator.program import DEFAULT_LIMITS, Program
 from pipeline.emulator.targets import target_named
@@ -67,7 +68,7 @@ def trace(
     """
     tree = parse(source, filename)
     session = Session(target_named(target), version, instruction_limit)
-    with open_session(session), installed_modules(), _registered_module(filename) as module:
+    with installed_modules(session), _registered_module(filename) as module:
         try:
             code = compile(tree, filename, "exec")
             exec(code, vars(module))
@@ -81,24 +82,20 @@ def trace(
             _raise_as_verdict(error, filename, session)
 
 
-class _registered_module:  # noqa: N801 - a context manager, used like a function
-    """A fresh module for the submission, findable by name while it runs: dataclasses look theirs up."""
-
-    def __init__(self, filename: str) -> None:
-        self._module = ModuleType(_MODULE_NAME)
-        self._module.__file__ = filename
-        self._previous: ModuleType | None = None
-
-    def __enter__(self) -> ModuleType:
-        self._previous = sys.modules.get(_MODULE_NAME)
-        sys.modules[_MODULE_NAME] = self._module
-        return self._module
-
-    def __exit__(self, *_: object) -> None:
-        if self._previous is None:
+@contextmanager
+def _registered_module(filename: str) -> Iterator[ModuleType]:
+    """Provide a fresh module for the submission, findable by name while it runs: dataclasses look theirs up."""
+    module = ModuleType(_MODULE_NAME)
+    module.__file__ = filename
+    previous = sys.modules.get(_MODULE_NAME)
+    sys.modules[_MODULE_NAME] = module
+    try:
+        yield module
+    finally:
+        if previous is None:
             sys.modules.pop(_MODULE_NAME, None)
         else:
-            sys.modules[_MODULE_NAME] = self._previous
+            sys.modules[_MODULE_NAME] = previous
 
 
 def _entry(module: ModuleType, entry: str) -> Callable[..., Any]:
@@ -154,7 +151,7 @@ def _import_error(error: ImportError, line: int, session: Session) -> KernelErro
         )
     if package == "nki":
         # `from nki.x import y` turns our explanation into a bare ImportError; the session remembers it.
-        if session.missing is not None:
+        if session.missing is not None and not isinstance(error, ModuleNotFoundError):
             return KernelError(session.missing.kind, session.missing.message, line)
         return KernelError(KernelErrorKind.UNSUPPORTED, f"{name} is not emulated yet", line)
     if package in _FRAMEWORKS:

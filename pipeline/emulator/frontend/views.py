@@ -1,9 +1,9 @@
 """The algebra of views: what slicing, reshaping and permuting do to an access pattern.
 
-A view is an offset and one ``(stride, count)`` pair per dimension, in elements of the view's data type; no data
-exists while a kernel is recorded. On chip, dimension 0 is the partition: it stays outermost, is never dropped
-and never strided. Source: the view methods of `NkiTensor` in the NKI 0.6 documentation, and the language guide's
-section on tensor indexing.
+A view is an offset and one ``(stride, count)`` pair per dimension, in elements of the view's data type; no
+data exists while a kernel is recorded. On chip, dimension 0 is the partition: it stays outermost, is never
+dropped and never strided. Source: the view methods of `NkiTensor` in the NKI 0.6 documentation, and the
+language guide's section on tensor indexing.
 """
 
 from __future__ import annotations

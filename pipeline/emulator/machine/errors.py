@@ -9,9 +9,8 @@ class MachineError(Exception):
     """A program that cannot be executed.
 
     Attributes:
-        rule: ``"budget"`` (too much work), ``"memory"`` (too much live data), ``"illegal"`` (an instruction
-            breaks a limit of its operation, which legality would have named), ``"values"`` (a defect of the
-            emulator).
+        rule: ``"budget"`` (too much work), ``"memory"`` (too much live data), ``"illegal"`` or ``"operands"`` (an
+            instruction that legality would have refused, found when decoding or when running).
         message: What and why.
         line: Line of the submission, 1-based; 0 where no single line is to blame.
     """

@@ -10,7 +10,7 @@ import numpy as np
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.machine.errors import MachineError
 from pipeline.emulator.machine.memory import Array, Window, allocate, window_of
-from pipeline.emulator.operations import Call, Kernel, Registers, Severity
+from pipeline.emulator.operations import OPERATIONS, Call, Kernel, Registers, Severity
 from pipeline.emulator.program.instructions import Program
 from pipeline.emulator.program.lifetimes import Lifetimes
 from pipeline.emulator.program.limits import DEFAULT_LIMITS
@@ -121,14 +121,21 @@ class Machine:
                 "memory", "not enough memory for this instruction", self._line(position)
             ) from None
         except _NUMPY_ERRORS as error:
-            name = program.operations[program.instructions[position].operation]
-            raise MachineError(
-                "values", f"{name} cannot run on these operands: {error}", self._line(position)
-            ) from error
+            raise MachineError("operands", self._describe(position, views), self._line(position)) from error
         return [self._output(index, buffers, poison) for index in program.outputs]
 
     def _line(self, position: int) -> int:
         return self.program.instructions[position].line
+
+    def _describe(self, position: int, views: list[Array | None]) -> str:
+        instruction = self.program.instructions[position]
+        operation = OPERATIONS[self.program.operations[instruction.operation]]
+        operands = [
+            f"{parameter.name} {view.dtype}{list(view.shape)}"
+            for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True)
+            if (view := views[pattern]) is not None
+        ]
+        return f"{operation.name} cannot run on {', '.join(operands)}"
 
     def _load(self, inputs: Sequence[Array]) -> dict[int, Array]:
         program = self.program
@@ -171,11 +178,18 @@ def _work(call: Call) -> int:
 
 
 def _bind(call: Call, line: int) -> Kernel:
+    name = call.operation.name
     for limit in call.operation.limits:
         if limit.severity is Severity.ERROR and call.target.name in limit.targets:
             for message in limit.check(call):
-                raise MachineError("illegal", f"{call.operation.name}: {message}", line)
-    return call.operation.bind(call)
+                raise MachineError("illegal", f"{name}: {message}", line)
+    for parameter, value in zip(call.operation.scalar_parameters, call.scalars, strict=True):
+        if isinstance(value, str) and parameter.choices and value not in parameter.choices:
+            raise MachineError("illegal", f"{name}: {parameter.name}={value} is not among its choices", line)
+    try:
+        return call.operation.bind(call)
+    except _NUMPY_ERRORS as error:
+        raise MachineError("illegal", f"{name}: these arguments have no meaning", line) from error
 
 
 def _first_lines(program: Program, indices: list[int], calls: int) -> list[int]:

@@ -83,7 +83,7 @@ def _bind_tensor_tensor(call: Call) -> Kernel:
     if in_place:
 
         def direct(registers: object, dst: Array, data1: Array, data2: Array) -> None:
-            function(data1, data2, dst)
+            function(data1, data2, out=dst)
 
         return direct
     load_first, load_second = loader(first, dst.shape), loader(second, dst.shape)

@@ -24,8 +24,9 @@ __all__ = ["Zygote", "ZygoteEnded"]
 _PACKET_BYTES: Final = 1 << 16
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 2.0
-# After its reply, or the end of its pipe, a child has only to exit.
+# After its reply a child has only to exit; after the end of its pipe its exit code matters.
 _EXIT_SECONDS: Final = 0.25
+_SILENT_EXIT_SECONDS: Final = 1.0
 _ANSWER_SECONDS: Final = 15.0
 _CREDENTIALS: Final = struct.Struct("3i")
 _BASE_ADDRESS_SPACE: Final = 1 << 30
@@ -124,7 +125,8 @@ class Zygote:
             reply, log = self._send(order, payload, stack)
             watch = Watch(reply, log, limits)
             watch.wait()
-            ending = self._end(0.0 if watch.status else _EXIT_SECONDS)
+            patience = _SILENT_EXIT_SECONDS if watch.kind is None else _EXIT_SECONDS
+            ending = self._end(0.0 if watch.status else patience)
             return self._conclude(watch, ending, limits)
 
     def _send(self, order: Order, payload: bytes, stack: ExitStack) -> tuple[int, int]:
@@ -179,7 +181,8 @@ class Zygote:
             error_type, _, error_message = watch.body().decode(errors="replace").partition("\n")
             message = f"raised {error_type}"
         elif status is None and killer is not None:
-            used_up = ending["cpu_seconds"] >= limits.cpu_seconds
+            # Limits count clock ticks and usage does not; but no thread outruns the wall clock.
+            used_up = watch.wall_seconds >= limits.cpu_seconds
             if killer == signal.SIGXCPU or (killer == signal.SIGKILL and used_up):
                 status, message = Status.TIMEOUT, f"used more than {limits.cpu_seconds} s of processor time"
             else:

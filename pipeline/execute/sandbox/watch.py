@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import select
 import time
@@ -13,7 +15,8 @@ from pipeline.execute.sandbox.wire import FRAME, MAGIC, READY, Kind
 
 __all__ = ["BoundedLog", "Watch"]
 
-_CHUNK_BYTES: Final = 1 << 18
+_CHUNK_BYTES: Final = 1 << 20
+_PIPE_BYTES: Final = 1 << 20
 _ERROR_BYTES: Final = 1 << 15
 _FLOOD_BYTES: Final = 64 << 20
 _SET_UP_SECONDS: Final = 30.0
@@ -72,6 +75,9 @@ class Watch:
 
     def __post_init__(self) -> None:
         os.set_blocking(self.reply, False)
+        with contextlib.suppress(OSError):
+            # Users have a quota of pipe memory; a smaller pipe is only slower.
+            fcntl.fcntl(self.reply, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         os.set_blocking(self.log, False)
         self._text = BoundedLog(self.limits.log_bytes)
         self._deadline = self._started + _SET_UP_SECONDS

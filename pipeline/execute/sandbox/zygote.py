@@ -28,6 +28,9 @@ _DESCRIPTORS: Final = 256
 
 def main(spec: Spec) -> NoReturn:
     """Confine this process as `spec` says, import what jobs need, serve orders until the socket closes."""
+    # A grader with many files open hands over a high number, which jobs would not close.
+    inherited, spec["control"] = spec["control"], os.dup(spec["control"])
+    os.close(inherited)
     control = socket.socket(fileno=spec["control"])
     try:
         ruleset = _set_up(spec)
@@ -69,8 +72,8 @@ def _set_up(spec: Spec) -> int | None:
 
 
 def _give_up_privileges(paths: list[str]) -> None:
-    """Become nobody, or a root without any power where nobody could not read the interpreter."""
-    with contextlib.suppress(PermissionError):
+    """Become nobody, or a root without any power where nobody is unknown or cannot read the interpreter."""
+    with contextlib.suppress(OSError):
         if os.geteuid() == 0 and _readable_by_nobody(paths):
             os.setgroups([])
             os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -81,9 +84,9 @@ def _give_up_privileges(paths: list[str]) -> None:
 
 
 def _readable_by_nobody(paths: list[str]) -> bool:
-    os.setegid(NOBODY)
-    os.seteuid(NOBODY)
     try:
+        os.setegid(NOBODY)
+        os.seteuid(NOBODY)
         return all(os.access(path, os.R_OK, effective_ids=True) for path in paths)
     finally:
         os.seteuid(0)
@@ -120,14 +123,16 @@ def _no_child(error: str) -> Ending:
 def _end(child: int, patience: float) -> Ending:
     """Wait up to `patience` seconds for `child`, then kill it."""
     deadline = time.monotonic() + patience
-    killed = False
+    sent = False
     while True:
         pid, status, usage = os.wait4(child, os.WNOHANG)
         if pid == 0 and time.monotonic() >= deadline:
             os.kill(child, signal.SIGKILL)
-            killed = True
+            sent = True
             pid, status, usage = os.wait4(child, 0)
         if pid:
+            # A process that was on its way out keeps the status it had.
+            killed = sent and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
             seconds = usage.ru_utime + usage.ru_stime
             return {"error": "", "status": status, "killed": killed, "cpu_seconds": seconds}
         time.sleep(0.0005)

@@ -42,7 +42,7 @@ def record(
 def record_body(
     body: str, inputs: Sequence[InputSpec] = (X,), *, target: str = "trn2", version: str = "0.6"
 ) -> Program:
-    """Trace a kernel whose body is `body`; an output `out` of shape (1, 1) is written and returned at the end."""
+    """Trace a kernel with this body; at its end an output `out` of shape (1, 1) is written and returned."""
     parameters = ", ".join(spec.name for spec in inputs)
     source = (
         f"{IMPORTS}@nki.jit\ndef kernel({parameters}):\n"

@@ -1,9 +1,15 @@
-"""``nc_matmul(accumulate=None)``: the first write to a location since its allocation overwrites, later ones add."""
+"""``nc_matmul(accumulate=None)``: the first write since the allocation overwrites, later ones add."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pipeline.emulator.frontend import KernelError
+from pipeline.emulator.frontend.psum import WrittenRegions
+from pipeline.emulator.frontend.views import View, contiguous
 from tests.emulator.frontend.kernels import record_body, refusal, resolved
 
 SETUP = """
@@ -107,3 +113,31 @@ nisa.nc_matmul(dst={second}, stationary=a, moving=b[:, 0:256])
     assert error.kind == "unsupported"
     assert "accumulate" in error.message
     assert "p (128, 256)" in error.message
+
+
+@st.composite
+def regions(draw: st.DrawFn) -> View:
+    """A view of a tensor with 4 partitions of 12 elements."""
+    partitions = draw(st.integers(0, 3))
+    start = draw(st.integers(0, 11))
+    rows = slice(partitions, draw(st.integers(partitions + 1, 4)))
+    columns = slice(start, draw(st.integers(start + 1, 12)), draw(st.integers(1, 3)))
+    return contiguous((4, 12)).select((rows, columns), on_chip=True)
+
+
+@given(st.lists(regions(), min_size=1, max_size=8), st.sampled_from([2, 4]))
+def test_the_rule_agrees_with_a_bitmap_of_written_elements(views: list[View], width: int) -> None:
+    written = np.zeros((4, 12), dtype=bool)
+    regions_written = WrittenRegions()
+    places = np.arange(48)
+    for view in views:
+        (row_stride, rows), (column_stride, columns) = view.dims
+        touched = view.offset + np.arange(rows)[:, None] * row_stride + np.arange(columns) * column_stride
+        before = written.reshape(-1)[places[touched]]
+        if before.all() or not before.any():
+            assert regions_written.accumulates(view, width, "p") == before.all()
+        else:
+            with pytest.raises(KernelError, match="accumulate=None"):
+                regions_written.accumulates(view, width, "p")
+        regions_written.mark(view, width)
+        written.reshape(-1)[touched] = True

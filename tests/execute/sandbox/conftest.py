@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,6 +24,14 @@ def level(request: pytest.FixtureRequest) -> Level:
 def sandbox(level: Level) -> Iterator[Sandbox]:
     with Sandbox(level, ("numpy", "attacks"), import_paths=(ATTACKS,)) as sandbox:
         yield sandbox
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """An empty folder that every user can read: only a sandbox keeps a job out of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -49,13 +49,9 @@ REFUSED_EVERYWHERE = {
 
 
 @pytest.fixture
-def outside(tmp_path):
+def outside(open_folder):
     """A file that only the sandbox keeps from a job: its permissions do not."""
-    folder = tmp_path
-    while folder != Path("/tmp"):
-        folder.chmod(0o755)
-        folder = folder.parent
-    file = tmp_path / "reference.py"
+    file = open_folder / "reference.py"
     file.write_text("secret")
     file.chmod(0o644)
     return file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -75,6 +76,17 @@ def test_close_leaves_no_process_and_no_descriptor(level):
     assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
 
 
+def test_jobs_of_a_grader_with_many_open_files_inherit_none_of_them(level):
+    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(600)]
+    try:
+        with Sandbox(level, ("attacks",), import_paths=(ATTACKS,)) as sandbox:
+            seen = json.loads(sandbox.run("attacks:describe", b"[]", Limits()).reply)
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+    assert seen["fds"] == [0, 1, 2, 3]
+
+
 def test_dead_zygote_is_replaced(fresh):
     before = descendants(os.getpid())
     assert reverse(fresh) == b"cba"
@@ -91,6 +103,7 @@ def test_closed_sandbox_refuses(fresh):
 
 
 def test_close_from_another_thread_ends_a_running_job(fresh):
+    others = descendants(os.getpid())
     reverse(fresh)
     before = descendants(os.getpid())
     caught: list[BaseException] = []
@@ -107,7 +120,7 @@ def test_close_from_another_thread_ends_a_running_job(fresh):
     fresh.close()
     thread.join()
     assert [str(error) for error in caught] == ["sandbox: the sandbox is closed"]
-    assert not descendants(os.getpid())
+    assert descendants(os.getpid()) == others
 
 
 def test_preload_that_cannot_be_imported_is_told_by_name(level):

@@ -1,8 +1,8 @@
 """The whole suite again as an ordinary user, where it is run by root.
 
-The interpreter of a root-run suite often lies where nobody else may look (a pyenv under a closed home). So the
-rerun happens in a mount namespace of its own, in which interpreter, packages and repository are bound below a
-folder that all can read; nothing of that remains outside.
+The interpreter of a root-run suite often lies where nobody else may look (a pyenv under a closed home). So
+the rerun happens in a mount namespace of its own, in which interpreter, packages and repository are bound
+below a folder that all can read; nothing of that remains outside.
 """
 
 from __future__ import annotations
@@ -37,21 +37,17 @@ exec setpriv --reuid "$NOBODY" --regid "$NOBODY" --clear-groups --inh-caps=-all 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.getuid() != 0, reason="the suite already runs as an ordinary user")
-def test_the_suite_passes_for_an_ordinary_user(tmp_path):
+def test_the_suite_passes_for_an_ordinary_user(open_folder):
     missing = [tool for tool in ("unshare", "setpriv", "mount") if shutil.which(tool) is None]
     if missing or not kernel.has_capability(kernel.CAP_SYS_ADMIN):
         pytest.skip(f"needs the right to mount, and {', '.join(missing) or 'nothing else'}")
-    folder = tmp_path
-    while folder != Path("/tmp"):
-        folder.chmod(0o755)
-        folder = folder.parent
     for name in ("python", "repository", "site-packages", "own"):
-        (tmp_path / name).mkdir()
-    os.chown(tmp_path / "own", int(NOBODY), int(NOBODY))
+        (open_folder / name).mkdir()
+    os.chown(open_folder / "own", int(NOBODY), int(NOBODY))
     packages = next(path for path in sys.path if path.endswith("-packages"))
     environment = {
         "PATH": os.environ["PATH"],
-        "PLACE": str(tmp_path),
+        "PLACE": str(open_folder),
         "PREFIX": sys.base_prefix,
         "PACKAGES": packages,
         "PYTHON": f"python{sys.version_info.major}.{sys.version_info.minor}",

@@ -44,18 +44,14 @@ def test_hash_seed_is_fixed_so_that_sets_iterate_alike(sandbox, level):
     assert json.loads(sandbox.run("attacks:describe", b"[]", Limits()).reply)["hash"] == other
 
 
-def test_hidden_folder_inside_a_readable_one_cannot_be_read(level, tmp_path):
+def test_hidden_folder_inside_a_readable_one_cannot_be_read(level, open_folder):
     if level is Level.LIMITS:
         pytest.skip("limits alone do not hide files; such results go to a person")
-    folder = tmp_path
-    while folder != Path("/tmp"):
-        folder.chmod(0o755)
-        folder = folder.parent
-    shown, hidden = tmp_path / "package" / "code.py", tmp_path / "package" / "bundle" / "reference.py"
+    shown, hidden = open_folder / "package" / "code.py", open_folder / "package" / "bundle" / "reference.py"
     hidden.parent.mkdir(parents=True)
     shown.write_text("shown")
     hidden.write_text("secret")
-    view = describe_view((ATTACKS, tmp_path))
+    view = describe_view((ATTACKS, open_folder))
     zygote = Zygote(level, replace(view, hidden=(hidden.parent,)), ("attacks",))
     try:
         outcome = zygote.run("attacks:read_each", json.dumps([str(shown), str(hidden)]).encode(), Limits())

@@ -32,7 +32,7 @@ def describe(payload: bytes) -> bytes:
             "argv": sys.argv,
             "cwd": str(Path.cwd()),
             "environment": dict(os.environ),
-            "fds": [number for number in range(64) if _is_open(number)],
+            "fds": [number for number in range(4096) if _is_open(number)],
             "files": listing,
             "groups": os.getgroups(),
             "host": socket.gethostname(),

@@ -1,0 +1,60 @@
+"""Submitted code as HTML: highlighted where that is cheap, escaped always, one anchor per line."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters.html import HtmlFormatter
+from pygments.lexers.python import PythonLexer
+
+from pipeline.report.visible import show_controls
+
+__all__ = ["highlight_code", "line_anchor", "style_sheet"]
+
+#: Longer code is shown without colours: a lexer's time on hostile text need not be linear.
+_HIGHLIGHTED_CHARACTERS: Final = 100_000
+_LIGHT: Final = "friendly"
+_DARK: Final = "github-dark"
+
+
+def line_anchor(grading_id: str, line: int) -> str:
+    """Return the id of a line of a grading's code in the page."""
+    return f"{grading_id}-L{line}"
+
+
+def highlight_code(code: str, grading_id: str, cited: Collection[int]) -> Markup:
+    """Return the lines of `code` as one ``span`` each, the `cited` ones (1-based) marked.
+
+    Characters that would change what a reader sees without being seen are replaced by visible signs.
+    """
+    lines = []
+    for number, content in enumerate(_mark_up_lines(code), 1):
+        mark = " cited" if number in cited else ""
+        lines.append(
+            Markup('<span class="line{}" id="{}">{}\n</span>').format(
+                mark, line_anchor(grading_id, number), Markup(content)
+            )
+        )
+    return Markup("").join(lines)
+
+
+def style_sheet() -> Markup:
+    """Return the colours of highlighted code, for light and for dark pages."""
+    light = HtmlFormatter(style=_LIGHT).get_style_defs(".code")
+    dark = HtmlFormatter(style=_DARK).get_style_defs(".code")
+    return Markup("{}\n@media (prefers-color-scheme: dark) {{\n{}\n}}").format(Markup(light), Markup(dark))
+
+
+def _mark_up_lines(code: str) -> list[str]:
+    """Return HTML per line, as many as `code` has between its line feeds; a last line feed starts no line."""
+    text = show_controls(code.replace("\r\n", "\n"))
+    plain = text.removesuffix("\n").split("\n")
+    if len(text) <= _HIGHLIGHTED_CHARACTERS:
+        lexer = PythonLexer(stripnl=False, ensurenl=True)
+        coloured = highlight(text, lexer, HtmlFormatter(nowrap=True)).removesuffix("\n").split("\n")
+        if len(coloured) == len(plain):
+            return coloured
+    return [str(escape(line)) for line in plain]

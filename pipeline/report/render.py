@@ -1,0 +1,163 @@
+"""Renders the report of a batch: one HTML file that needs nothing else, neither files nor scripts nor a network.
+
+What people submitted is hostile here: every text is escaped by the template engine, code by the highlighter, and
+invisible characters are made visible.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pipeline import __version__
+from pipeline.errors import GraderError
+from pipeline.report.code import highlight_code, line_anchor, style_sheet
+from pipeline.report.collect import Collector, Detail
+from pipeline.report.figures import draw_funnel, draw_overall, draw_standing, draw_verdicts
+from pipeline.report.sections import Rate, Sections, count_sections
+from pipeline.report.visible import show_controls
+from pipeline.store import Store
+from pipeline.types import Citation, Fault, Owner
+
+__all__ = ["check_report_path", "report_path_for", "write_report"]
+
+_PARTS: Final = {"works": "What works", "change": "What must change", "next": "Next step"}
+
+
+def report_path_for(database: Path) -> Path:
+    """Return where the report of a database goes unless somebody says otherwise: beside it."""
+    return database.with_name(f"{database.stem}.report.html")
+
+
+def check_report_path(path: Path) -> None:
+    """Make sure that a report could be written, before hours of work end in not being able to.
+
+    Raises:
+        GraderError: If the folder does not exist or may not be written to, or the path is a folder.
+    """
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise _unwritable(path, f"there is no folder {folder}", "no_folder")
+    if path.is_dir():
+        raise _unwritable(path, "this is a folder", "no_folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _unwritable(path, f"the folder {folder} may not be written to", "unwritable")
+
+
+def write_report(store: Store, batch_id: str, path: Path) -> Path:
+    """Write the report of a batch to `path`, whole or not at all, and return `path`.
+
+    The same rows of the store give the same bytes.
+
+    Raises:
+        KeyError: If the store knows no such batch.
+        GraderError: If the file cannot be written.
+    """
+    check_report_path(path)
+    collector = Collector(store)
+    batch, rows = collector.load_batch(batch_id)
+    sections = count_sections(batch, rows, (collector.load_detail(row) for row in rows))
+    # Details are read a second time, one by one: a batch of any size needs the memory of one submission.
+    details = (collector.load_detail(row) for row in rows)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
+            file.writelines(_render(sections, details))
+        unfinished.replace(path)
+    except OSError as error:
+        raise _unwritable(path, f"the report cannot be written: {error.strerror}", "unwritable") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def _unwritable(path: Path, message: str, code: str) -> GraderError:
+    return GraderError(
+        Fault(
+            owner=Owner.ENVIRONMENT,
+            code=code,
+            message=message,
+            where=str(path),
+            remedy="give another path for the report",
+        )
+    )
+
+
+def _render(sections: Sections, details: Iterator[Detail]) -> Iterator[str]:
+    return _environment().get_template("report.html").generate(
+        sections=sections,
+        details=details,
+        parts=_PARTS,
+        version=__version__,
+        code_style=style_sheet(),
+        funnel=Markup(draw_funnel(sections.funnel)),
+        standing_figure=Markup(draw_standing(sections.standing)),
+        verdicts=Markup(draw_verdicts(sections.tasks)),
+        overall=Markup(draw_overall(sections.tasks)),
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("pipeline.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_show,
+    )
+    environment.filters |= {"percent": _percent, "readable": _readable, "rate": _say_rate, "median": median}
+    environment.globals |= {
+        "cite": _cite,
+        "code": lambda detail: highlight_code(
+            detail.submission.code, detail.summary.grading_id, detail.cited_lines
+        ),
+    }
+    return environment
+
+
+def _show(value: Any) -> Any:
+    """Make control characters of any text visible, on its way into the page."""
+    return show_controls(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}"
+
+
+def _readable(word: str) -> str:
+    return word.replace("_", " ")
+
+
+def _say_rate(rate: Rate) -> Markup:
+    """Return a rate with its count and interval, e.g. ``7 of 12 · 58 % (32–81 %)``."""
+    if not rate.total:
+        return Markup('<span class="muted">none</span>')
+    share, low, high = (
+        round(100 * part) for part in (rate.count / rate.total, rate.interval.low, rate.interval.high)
+    )
+    return Markup('{} of {} <span class="muted">· {} % ({}–{} %)</span>').format(
+        rate.count, rate.total, share, low, high
+    )
+
+
+def _cite(detail: Detail, citation: Citation) -> Markup:
+    """Return a link to what a statement rests on: a line of the code, or a fact with its provenance."""
+    grading_id = detail.summary.grading_id
+    if citation.kind == "fact":
+        fact = next((fact for fact in detail.facts if fact.id == citation.fact), None)
+        value = citation.value or (fact.text if fact else "")
+        how = Markup(' <i class="how">{}</i>').format(fact.provenance.value) if fact else ""
+        return Markup('<a class="cite" href="#{}-F-{}">{}{}</a>{}').format(
+            grading_id, citation.fact, _show(citation.fact or ""), _show(f" = {value}" if value else ""), how
+        )
+    first, last = citation.first_line or 0, citation.last_line or citation.first_line or 0
+    words = f"line {first}" if first == last else f"lines {first}–{last}"
+    return Markup('<a class="cite" href="#{}">{}</a>').format(line_anchor(grading_id, first), words)
+

@@ -1,1 +1,0 @@
-"""Puts this directory on the import path, for `program_builder`."""

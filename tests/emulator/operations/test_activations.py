@@ -1,0 +1,131 @@
+"""Each activation against Python's math module in double precision."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pipeline.emulator.operations import ACTIVATIONS, Fidelity
+from pipeline.emulator.operations.activations import erf, erfc
+
+F32 = np.float32
+TINY = 2.0**-149  # the smallest float32
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+def normal_cdf(x):
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def softplus(x):
+    return max(x, 0) + math.log1p(math.exp(-abs(x)))
+
+
+REFERENCES = {
+    "copy": lambda x: x,
+    "square": lambda x: x * x,
+    "relu": lambda x: max(x, 0.0),
+    "abs": abs,
+    "sign": lambda x: float((x > 0) - (x < 0)),
+    "sigmoid": sigmoid,
+    "gelu": lambda x: x * normal_cdf(x),
+    "gelu_dx": lambda x: normal_cdf(x) + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi),
+    "gelu_apprx_tanh": lambda x: x * sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)),
+    "gelu_apprx_sigmoid": lambda x: x * sigmoid(1.702 * x),
+    "gelu_apprx_sigmoid_dx": lambda x: (
+        sigmoid(1.702 * x) + 1.702 * x * sigmoid(1.702 * x) * sigmoid(-1.702 * x)
+    ),
+    "silu": lambda x: x * sigmoid(x),
+    "silu_dx": lambda x: sigmoid(x) + x * sigmoid(x) * sigmoid(-x),
+    "tanh": math.tanh,
+    "softplus": softplus,
+    "mish": lambda x: x * math.tanh(softplus(x)),
+    "erf": math.erf,
+    "erf_dx": lambda x: 2 / math.sqrt(math.pi) * math.exp(-x * x),
+    "exp": math.exp,
+    "log": math.log,
+    "sin": math.sin,
+    "arctan": math.atan,
+    "sqrt": math.sqrt,
+    "rsqrt": lambda x: 1 / math.sqrt(x),
+    "reciprocal": lambda x: 1 / x,
+}
+POSITIVE = {"log", "sqrt", "rsqrt", "reciprocal"}
+
+
+CANCELLING = {"gelu_dx", "silu_dx", "gelu_apprx_sigmoid_dx"}
+
+
+def inputs(name):
+    if name in POSITIVE:
+        return np.geomspace(2.0**-42, 2.0**42, 401, dtype=F32)
+    span = math.pi if name == "sin" else 20
+    return np.concatenate([np.linspace(-span, span, 401), [0.0, 1e-6, -1e-6, 1e-20]]).astype(F32)
+
+
+@pytest.mark.parametrize("name", sorted(ACTIVATIONS))
+def test_activation_agrees_with_double_precision(name):
+    x = inputs(name)
+    x = x[np.abs(x) <= math.pi] if name == "sin" else x
+    got = np.asarray(ACTIVATIONS[name].function(x), dtype=F32)
+    expected = np.array([REFERENCES[name](float(v)) for v in x])
+    # A few roundings of float32, relative to the result or, where terms cancel, to the input's own scale.
+    scale = np.maximum(np.abs(expected), 1.0 if name in CANCELLING else 0.0)
+    assert (np.abs(got - expected) <= 16 * 2**-24 * scale + TINY).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "at_minus_infinity", "at_infinity"),
+    [
+        ("sigmoid", 0, 1),
+        ("gelu", 0, math.inf),
+        ("gelu_dx", 0, 1),
+        ("gelu_apprx_tanh", 0, math.inf),
+        ("gelu_apprx_sigmoid", 0, math.inf),
+        ("gelu_apprx_sigmoid_dx", 0, 1),
+        ("silu", 0, math.inf),
+        ("silu_dx", 0, 1),
+        ("tanh", -1, 1),
+        ("softplus", 0, math.inf),
+        ("mish", 0, math.inf),
+        ("erf", -1, 1),
+        ("erf_dx", 0, 0),
+        ("exp", 0, math.inf),
+        ("relu", 0, math.inf),
+    ],
+)
+def test_activation_reaches_its_limits_and_keeps_nan(name, at_minus_infinity, at_infinity):
+    with np.errstate(all="ignore"):
+        got = np.asarray(ACTIVATIONS[name].function(np.array([-np.inf, np.inf, np.nan], F32)), dtype=F32)
+    assert got[:2].tolist() == [at_minus_infinity, at_infinity]
+    assert np.isnan(got[2])
+
+
+def test_erf_and_erfc_agree_with_the_math_module_far_below_float32_rounding():
+    z = np.concatenate([np.linspace(-6, 10, 4001), np.geomspace(1e-30, 1, 300), [0.0]])
+    exact = np.array([math.erf(v) for v in z])
+    assert (np.abs(erf(z) - exact) <= 1e-9 * np.abs(exact)).all()
+    exact = np.array([math.erfc(v) for v in z])
+    assert (np.abs(erfc(z) - exact) <= 1e-9 * exact + 1e-45).all()
+
+
+def test_erf_is_odd_and_keeps_the_sign_of_zero():
+    z = np.array([0.3, 2.0, 0.0])
+    assert (erf(-z) == -erf(z)).all()
+    assert np.signbit(erf(np.array([-0.0]))).all()
+
+
+def test_sine_outside_its_range_is_the_cubic_the_documentation_shows():
+    # nki.api.shared.rst: sin(9.0) returns about 27.65.
+    got = ACTIVATIONS["sin"].function(np.array([9.0, -9.0, math.pi / 2], F32))
+    assert got[0] == pytest.approx(27.65, abs=0.005)
+    assert got[1] == -got[0]
+    assert got[2] == pytest.approx(1, abs=1e-7)
+
+
+def test_only_functions_with_representable_results_claim_to_be_exact():
+    exact = {name for name, activation in ACTIVATIONS.items() if activation.fidelity is Fidelity.EXACT}
+    assert exact == {"copy", "square", "relu", "abs", "sign"}
