@@ -100,7 +100,7 @@ class Grader:
 
     def grade_many(self, task: str, codes: Sequence[str]) -> list[Result]:
         """Grade several submissions to one task, several at a time; results come in the order of `codes`."""
-        submissions = [admit_code(self._find_task(task), code.encode()) for code in codes]
+        submissions = [admit_code(self._find_task(task), code.encode(errors="surrogatepass")) for code in codes]
         with self._lock:
             gradings = register(submissions, self._services)
             advance(list(dict.fromkeys(grading.id for grading in gradings)), self._services)

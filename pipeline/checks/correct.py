@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipeline.checks.check import Evidence
+from pipeline.checks.diagnosis import suggest_cause
 from pipeline.checks.facts import collect_facts, fact_named
 from pipeline.checks.outcome import describe_fault, explain_missing_run, fail, leave_open, succeed
 from pipeline.types import CaseKind, CaseResult, CheckReport, Finding, Severity, Verdict
@@ -61,22 +62,25 @@ class Correct:
         if passed:
             counts = ("run.cases_passed", "run.cases")
             findings.append(self._finding(f"{passed} of {len(run)} case runs pass.", Severity.INFO, counts))
-        open_failures = [case for case in failures if case.kind is not CaseKind.HIDDEN]
-        for case in open_failures[:_SHOWN]:
+        known = [case for case in failures if case.kind is not CaseKind.HIDDEN]
+        # Draws of one case fail alike: the first of each is enough.
+        shown = list({case.case: case for case in reversed(known)}.values())[::-1]
+        for case in shown[:_SHOWN]:
             shape = ", ".join(f"{axis} = {size}" for axis, size in case.axes.items())
             findings.append(self._finding(f"Case {case.case} ({shape}): {case.message}"))
-        if len(open_failures) > _SHOWN:
-            findings.append(self._finding(f"{len(open_failures) - _SHOWN} more case runs fail."))
-        hidden = len(failures) - len(open_failures)
-        if hidden:
+        if len(shown) > _SHOWN:
+            findings.append(self._finding(f"{len(shown) - _SHOWN} more cases fail."))
+        cause = suggest_cause(run)
+        if cause is not None:
+            findings.append(self._finding(cause))
+        if len(failures) > len(known):
             # Hidden shapes stay hidden: neither their sizes nor an index into them is said.
-            scope = "Besides, hidden shapes fail" if open_failures else "Only hidden shapes fail"
-            findings.append(
-                self._finding(
-                    f"{scope} ({hidden} case runs). Look for sizes written as numbers, and for tails where a"
-                    " size is no multiple of the tile."
-                )
+            only = (
+                "Hidden shapes fail too."
+                if known
+                else "Every shape that the task lists is right; hidden ones fail."
             )
+            findings.append(self._finding(only))
         return findings
 
     def _finding(

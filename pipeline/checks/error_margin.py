@@ -1,4 +1,4 @@
-"""How much of the tolerance does the worst error use up?"""
+"""How much of what the tolerance leaves for it does the kernel's own error use up?"""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pipeline.types import CheckReport, Finding, Severity
 
 __all__ = ["ErrorMargin"]
 
-_FACT = "run.error_over_tolerance"
+_FACT = "run.own_error_over_tolerance"
 #: Device approximations and another legal order of summation need room; half the tolerance leaves it.
 _COMFORTABLE = 0.5
 
 
 class ErrorMargin:
-    """Passed when the worst error of any case is at most half of its tolerance."""
+    """Passed when the worst error of any case, the output's rounding apart, uses at most half its room."""
 
     id = "error_margin"
     title = "Error margin"
@@ -28,7 +28,7 @@ class ErrorMargin:
         value = number_of(fact)
         if fact is None or value is None:
             return leave_open(self.id, explain_missing_run(evidence) or "no case has an error to measure")
-        reason = f"the worst error is {fact.digits} of its tolerance"
+        reason = f"the worst error, the output's rounding apart, uses {fact.digits} of its tolerance"
         if value <= _COMFORTABLE:
             return succeed(self.id, reason, rests_on=(_FACT,))
         remedy = (
@@ -39,7 +39,7 @@ class ErrorMargin:
         finding = Finding(
             check=self.id,
             severity=Severity.WARNING,
-            message=f"The worst error of any case is {fact.digits} times its tolerance. {remedy}",
+            message=f"{reason[0].upper()}{reason[1:]}. {remedy}",
             facts=(_FACT,),
         )
         return fail(self.id, reason, [finding])

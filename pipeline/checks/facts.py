@@ -22,7 +22,7 @@ from pipeline.types import (
     Verdict,
 )
 
-__all__ = ["collect_facts", "fact_named", "measure_error"]
+__all__ = ["collect_facts", "fact_named", "measure_own_error"]
 
 #: Worst last, as `ProgramSummary.fidelity` names them.
 _FIDELITIES = ("exact", "approximate", "unmodelled")
@@ -49,7 +49,22 @@ def fact_named(facts: Iterable[Fact], name: str) -> Fact | None:
     return next((fact for fact in facts if fact.id == name), None)
 
 
-def measure_error(error: OutputError, numerics: Numerics) -> float:
+def measure_own_error(error: OutputError, numerics: Numerics) -> float:
+    """Return a kernel's own share of the relative L2 error, over what the tolerance leaves for it.
+
+    Rounding the reference to the output's dtype costs an error that no kernel can avoid. It and the kernel's
+    own error are independent, so their squares add: own = sqrt(error**2 - rounding**2), and the tolerance
+    leaves sqrt(tolerance**2 - rounding**2). Above 1 the output is wrong; infinite where nothing is left.
+    """
+    own = _remove(error.rel_l2, error.rounding_rel_l2)
+    return _over(own, _remove(numerics.rel_l2, error.rounding_rel_l2))
+
+
+def _remove(error: float, rounding: float) -> float:
+    return math.sqrt(max(error * error - rounding * rounding, 0.0)) if math.isfinite(error) else error
+
+
+def _measure_error(error: OutputError, numerics: Numerics) -> float:
     """Return the worst of the three errors of an output, as a multiple of the tolerance it is held to.
 
     Above 1 the output is wrong. A tolerance of zero demands equality: any error over it is infinite.
@@ -108,7 +123,12 @@ def _read_run(run: RunResult, numerics: Numerics) -> Iterator[Fact]:
         (
             "error_over_tolerance",
             "Worst error over its tolerance",
-            lambda error: measure_error(error, numerics),
+            lambda error: _measure_error(error, numerics),
+        ),
+        (
+            "own_error_over_tolerance",
+            "Worst error beyond the output's rounding, over what the tolerance leaves for it",
+            lambda error: measure_own_error(error, numerics),
         ),
     )
     for name, label, measure in measures:

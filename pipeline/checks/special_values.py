@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.checks.check import Evidence
-from pipeline.checks.facts import measure_error
+from pipeline.checks.facts import measure_own_error
 from pipeline.checks.outcome import explain_missing_run, fail, leave_open, succeed
 from pipeline.types import (
     CaseKind,
@@ -25,8 +25,10 @@ _ORDINARY = ("normal", "uniform")
 class SpecialValues:
     """Passed when every case whose distribution is neither ``normal`` nor ``uniform`` is right.
 
-    Establishes ``special_values.error_over_tolerance``: the worst error of those cases over its tolerance,
-    dimensionless.
+    Open when ordinary cases are wrong already: then the fault is not in the hard values.
+
+    Establishes ``special_values.own_error_over_tolerance``, dimensionless: the worst error of those cases
+    beyond the output's rounding, over what the tolerance leaves for it.
     """
 
     id = "special_values"
@@ -51,6 +53,12 @@ class SpecialValues:
             return leave_open(
                 self.id, "some case runs with special values have no answer: " + wrong[0].message, facts=facts
             )
+        if any(
+            case.verdict is not Verdict.CORRECT for case in evidence.run.cases if case.case not in special
+        ):
+            return leave_open(
+                self.id, "ordinary inputs fail already, so hard ones say nothing new", facts=facts
+            )
         names = sorted(
             {special[result.case].distribution for result in wrong if result.kind is not CaseKind.HIDDEN}
         )
@@ -70,15 +78,15 @@ class SpecialValues:
         )
 
     def _measure(self, results: list[CaseResult], numerics: Numerics) -> list[Fact]:
-        errors = [measure_error(error, numerics) for result in results for error in result.errors]
+        errors = [measure_own_error(error, numerics) for result in results for error in result.errors]
         if not errors:
             return []
         return [
             Fact(
-                id="special_values.error_over_tolerance",
+                id="special_values.own_error_over_tolerance",
                 value=float(max(errors)),
                 unit="ratio",
                 provenance=Provenance.EMULATED,
-                label="Worst error over its tolerance, special values",
+                label="Worst error beyond rounding, over what the tolerance leaves, special values",
             )
         ]

@@ -65,7 +65,9 @@ def _look_around(database: Path) -> Iterator[_Line]:
     yield from _look_at_executors()
     yield from _look_at_sandboxes()
     for provider, variable in _KEYS.items():
-        yield _Line(f"key: {provider}", "ok", f"{variable} is {'set' if os.environ.get(variable) else 'not set'}")
+        yield _Line(
+            f"key: {provider}", "ok", f"{variable} is {'set' if os.environ.get(variable) else 'not set'}"
+        )
     yield from _look_at_database(database)
     yield _Line("cores", "ok", str(Settings().workers))
 
@@ -103,7 +105,9 @@ def _look_at_executors() -> Iterator[_Line]:
 
     from pipeline.emulator.targets import TARGETS
 
-    yield _Line("executor", "ok", f"emulator: {', '.join(TARGETS)}; values are emulated, times are not measured")
+    yield _Line(
+        "executor", "ok", f"emulator: {', '.join(TARGETS)}; values are emulated, times are not measured"
+    )
     devices = sorted(Path("/dev").glob("neuron[0-9]*"))
     found = f"{len(devices)} Neuron devices" if devices else "no Neuron device"
     try:
@@ -125,7 +129,11 @@ def _look_at_sandboxes() -> Iterator[_Line]:
     if contained:
         yield _Line("isolation", "ok", f"submissions run under {contained[0]}")
     elif Level.LIMITS in usable:
-        yield _Line("isolation", "error", "only plain limits: grading needs --allow-unsandboxed, and a person decides all")
+        yield _Line(
+            "isolation",
+            "error",
+            "only plain limits: grading needs --allow-unsandboxed, and a person decides all",
+        )
     else:
         yield _Line("isolation", "error", "no way to run a submission")
 

@@ -27,7 +27,9 @@ __all__ = ["command"]
     "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path, exists=True)
 )
 @database_option
-@click.option("--task", "task_id", metavar="ID", help="Task of every submission.  [default: told by its place]")
+@click.option(
+    "--task", "task_id", metavar="ID", help="Task of every submission.  [default: told by its place]"
+)
 @grading_options
 @click.option(
     "--report",
@@ -138,7 +140,15 @@ def _print_outcome(
     database: Path,
     report: Path,
 ) -> None:
-    columns = ["submission", "task", "verdict", *(["expected"] if expected else []), "overall", "route", "reason"]
+    columns = [
+        "submission",
+        "task",
+        "verdict",
+        *(["expected"] if expected else []),
+        "overall",
+        "route",
+        "reason",
+    ]
     screen.table(columns, [_as_cells(row, expected) for row in rows])
     for rejection in outcome.rejections:
         screen.line(f"rejected: {rejection.origin}: {rejection.fault}", style="yellow")

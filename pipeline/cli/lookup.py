@@ -24,7 +24,9 @@ def open_existing(database: Path, *, read_only: bool = True) -> Iterator[Store]:
         StoreError: If it cannot be opened.
     """
     if not database.exists():
-        raise not_found(f"there is no database {database}", "grade something first, or give its path with --db")
+        raise not_found(
+            f"there is no database {database}", "grade something first, or give its path with --db"
+        )
     with open_store(database, read_only=read_only) as store:
         yield store
 

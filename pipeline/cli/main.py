@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 import click
 
@@ -59,6 +60,10 @@ def command_line() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line on `arguments` (those of the process by default) and exit with a documented code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that knows no "✓" gets "\u2713", not an exception.
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = command_line.main(
             args=None if arguments is None else list(arguments), prog_name="nki-grader", standalone_mode=False
@@ -72,3 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         status = explain_failure(error)
     sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

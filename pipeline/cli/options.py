@@ -31,7 +31,9 @@ plain_option = click.option(
 )
 
 
-def _keep_pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+def _keep_pairs(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
     return read_rubric_versions(values)
 
 

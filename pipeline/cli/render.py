@@ -193,6 +193,4 @@ def _print_plain_table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -
     texts = [list(columns), *([cell.text for cell in row] for row in rows)]
     widths = [max(len(row[place]) for row in texts) for place in range(len(columns))]
     for row in texts:
-        click.echo(
-            "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
-        )
+        click.echo("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip())

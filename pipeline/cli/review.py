@@ -107,7 +107,9 @@ def show_review(identifier: str, database: Path, as_json: bool, plain: bool) -> 
     if review.decision is None:
         where = "" if database == DEFAULT_DATABASE else f" --db {database}"
         screen.line()
-        screen.line(f"Decide with: nki-grader review decide {review.review.id}{where} --level CRITERION=LEVEL ...")
+        screen.line(
+            f"Decide with: nki-grader review decide {review.review.id}{where} --level CRITERION=LEVEL ..."
+        )
     return ExitCode.OK
 
 
@@ -127,7 +129,9 @@ def show_review(identifier: str, database: Path, as_json: bool, plain: bool) -> 
     default=None,
     help="Overrule the rubric's pass or fail; needs --comment.",
 )
-@click.option("--comment", default="", metavar="TEXT", help="What the author should know; kept with the grade.")
+@click.option(
+    "--comment", default="", metavar="TEXT", help="What the author should know; kept with the grade."
+)
 @click.option("--reviewer", metavar="NAME", help="Who decides.  [default: the user's name]")
 @json_option
 @plain_option
@@ -192,7 +196,9 @@ def _read_levels(values: tuple[str, ...]) -> dict[str, int]:
     for value in values:
         name, _, level = value.partition("=")
         if not name or not level.isascii() or not level.isdigit() or len(level) > 3:
-            raise click.BadParameter(f"{value!r} is not CRITERION=N, e.g. code_quality=3", param_hint="--level")
+            raise click.BadParameter(
+                f"{value!r} is not CRITERION=N, e.g. code_quality=3", param_hint="--level"
+            )
         if name in levels:
             raise click.BadParameter(f"criterion {name!r} is given twice", param_hint="--level")
         levels[name] = int(level)

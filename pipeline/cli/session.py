@@ -28,7 +28,9 @@ def read_settings(options: Mapping[str, Any]) -> Settings:
         load_rubric(name, version, root=options["rubrics_root"])
     named = {name.removesuffix("_root"): value for name, value in options.items()}
     # Settings knows how many workers there are when nobody says.
-    return Settings(**{name: value for name, value in named.items() if name != "workers" or value is not None})
+    return Settings(
+        **{name: value for name, value in named.items() if name != "workers" or value is not None}
+    )
 
 
 def check_task(settings: Settings, task_id: str | None) -> dict[str, Task]:

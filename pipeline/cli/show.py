@@ -84,8 +84,13 @@ def _print_head(screen: Screen, detail: Detail) -> None:
     for state in detail.reviews:
         decision = state.decision
         if decision is not None:
-            levels = ", ".join(f"{name}={level}" for name, level in decision.levels.items()) or "the draft's levels"
-            screen.line(f"decided by {decision.reviewer}: {levels}. {decision.comment}".rstrip(), style="cyan")
+            levels = (
+                ", ".join(f"{name}={level}" for name, level in decision.levels.items())
+                or "the draft's levels"
+            )
+            screen.line(
+                f"decided by {decision.reviewer}: {levels}. {decision.comment}".rstrip(), style="cyan"
+            )
 
 
 def _say_where(detail: Detail) -> str:
@@ -163,10 +168,7 @@ def _print_facts(screen: Screen, detail: Detail) -> None:
     screen.heading("Facts")
     screen.table(
         ["fact", "value", "how", "case", "meaning"],
-        [
-            [fact.id, fact.text, f"{fact.provenance}", fact.case or "", fact.label]
-            for fact in detail.facts
-        ],
+        [[fact.id, fact.text, f"{fact.provenance}", fact.case or "", fact.label] for fact in detail.facts],
     )
 
 
@@ -199,6 +201,7 @@ def _print_code(screen: Screen, detail: Detail) -> None:
 
 def detail_data(detail: Detail) -> dict[str, Any]:
     """Return all that is known about a grading, as JSON-like data."""
+
     def dump(model: Any) -> Any:
         return None if model is None else model.model_dump(mode="json")
 

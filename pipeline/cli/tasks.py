@@ -101,10 +101,14 @@ def check_tasks(task_ids: tuple[str, ...], as_json: bool, plain: bool, **grading
         screen = Screen(plain)
         screen.table(
             ["", "task", "solution", "expected", "verdict"],
-            [[_mark(expected == got), task, name, expected, style_of(got)] for task, name, expected, got in rows],
+            [
+                [_mark(expected == got), task, name, expected, style_of(got)]
+                for task, name, expected, got in rows
+            ],
         )
         screen.line(
-            f"{len(rows) - differing} of {len(rows)} verdicts as expected", style="red" if differing else "green"
+            f"{len(rows) - differing} of {len(rows)} verdicts as expected",
+            style="red" if differing else "green",
         )
     return ExitCode.DIFFERENT if differing else ExitCode.OK
 

@@ -60,7 +60,8 @@ def compare_output(
         return Comparison(False, f"output '{spec.name}' has dtype {got.dtype}, expected {spec.dtype}")
 
     with np.errstate(over="ignore", invalid="ignore"):
-        kinds_expected = _kinds(expected64.astype(dtype.storage).astype(np.float64))
+        rounded = expected64.astype(dtype.storage).astype(np.float64)
+        kinds_expected = _kinds(rounded)
         values = got.astype(np.float64)
     kinds_got = _kinds(values)
     differing_kind = kinds_got != kinds_expected
@@ -76,7 +77,9 @@ def compare_output(
     row_errors = _ratio(_norms(_rows(errors)), np.where(row_norms > 0, row_norms, _rms(row_norms)))
     limits = numerics if dtype.is_float else _exact(numerics)
 
-    rel_l2 = float(_ratio(_norms(errors.reshape(1, -1)), _norms(reference.reshape(1, -1)))[0])
+    size = _norms(reference.reshape(1, -1))
+    rel_l2 = float(_ratio(_norms(errors.reshape(1, -1)), size)[0])
+    rounding = np.where(finite, rounded, 0.0) - reference
     worst_row = int(np.argmax(row_errors))
     worst_elementwise = float(elementwise.max())
     elementwise_passes = worst_elementwise <= limits.elementwise
@@ -94,6 +97,7 @@ def compare_output(
         worst_index=index,
         got=_printed(got[index]),
         expected=_printed(expected64[index]),
+        rounding_rel_l2=float(_ratio(_norms(rounding.reshape(1, -1)), size)[0]),
     )
     passed = rel_l2 <= limits.rel_l2 and row_passes and elementwise_passes
     beyond = ~(elementwise <= limits.elementwise)

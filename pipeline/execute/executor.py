@@ -42,7 +42,7 @@ class Executor(Protocol):
 
     @property
     def isolation(self) -> str:
-        """Sandbox level in use: ``bubblewrap``, ``namespaces`` or ``limits``."""
+        """Sandbox level in use: ``bubblewrap``, ``namespaces``, ``landlock`` or ``limits``."""
 
     def build(
         self, task: Task, code: str, *, target: str, toolchain: str, artifacts: Artifacts

@@ -83,7 +83,7 @@ def grade_overall(rubric: Rubric, scores: Iterable[Score], reports: Iterable[Che
     return OverallGrade(
         value=value,
         passed=passed,
-        reason=f"{value:.2f} {comparison} the pass mark {rubric.overall.pass_mark:.2f}",
+        reason=f"{value:.3f} {comparison} the pass mark {rubric.overall.pass_mark:g}",
         scored_weight=share,
     )
 

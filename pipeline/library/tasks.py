@@ -35,7 +35,7 @@ from pipeline.library.formulas import FormulaError, evaluate_formula, evaluate_s
 from pipeline.library.task_schema import TaskFile, read_task_file
 from pipeline.types import CaseKind, Family, Solution, Task, TensorSpec, Verdict
 
-__all__ = ["DIALECTS", "load_task", "load_tasks"]
+__all__ = ["DIALECTS", "TaskError", "load_task", "load_tasks"]
 
 #: Python namespaces under which kernels know NKI, today's first.
 DIALECTS: Final = ("nki", "neuronxcc.nki")

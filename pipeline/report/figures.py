@@ -111,7 +111,11 @@ def draw_verdicts(tasks: Sequence[TaskOutcome]) -> str:
         for place, task in enumerate(tasks):
             counts = [(task.verdicts.get(verdict, 0), _VERDICT_ROLES[verdict]) for verdict in order]
             _stack(axes, place, counts)
-        names = [(_readable(verdict or "none yet"), _VERDICT_ROLES[verdict]) for verdict in order if verdict in seen]
+        names = [
+            (_readable(verdict or "none yet"), _VERDICT_ROLES[verdict])
+            for verdict in order
+            if verdict in seen
+        ]
         _explain(axes, names)
         _name_rows(axes, [task.task_id for task in tasks])
         axes.set_xlim(0, max((sum(task.verdicts.values()) for task in tasks), default=1))
@@ -134,11 +138,19 @@ def draw_overall(tasks: Sequence[TaskOutcome]) -> str:
                     middle, height = (tenth + 0.5) / _BINS, 0.55 * count / most
                     axes.bar(middle, -height, bottom=floor, width=0.92 / _BINS, color=_ROLE["accent"])
                     axes.text(
-                        middle, floor - height, str(count), ha="center", va="bottom", size=7, color=_ROLE["muted"]
+                        middle,
+                        floor - height,
+                        str(count),
+                        ha="center",
+                        va="bottom",
+                        size=7,
+                        color=_ROLE["muted"],
                     )
             if task.pass_mark is not None:
                 mark = [task.pass_mark, task.pass_mark]
-                axes.plot(mark, [floor, floor - 0.75], color=_ROLE["good"], linewidth=1.4, linestyle=(0, (3, 2)))
+                axes.plot(
+                    mark, [floor, floor - 0.75], color=_ROLE["good"], linewidth=1.4, linestyle=(0, (3, 2))
+                )
         _name_rows(axes, [task.task_id for task in tasks])
         axes.set_xlim(-0.01, 1.01)
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
@@ -195,7 +207,7 @@ def _explain(axes: Axes, entries: Sequence[tuple[str, str]]) -> None:
 
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), [show_controls(_shorten(name, 28)) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 
 def _render(name: str, rows: float, draw: Callable[[Axes], None]) -> str:

@@ -90,16 +90,20 @@ def _unwritable(path: Path, message: str, code: str) -> GraderError:
 
 
 def _render(sections: Sections, details: Iterator[Detail]) -> Iterator[str]:
-    return _environment().get_template("report.html").generate(
-        sections=sections,
-        details=details,
-        parts=_PARTS,
-        version=__version__,
-        code_style=style_sheet(),
-        funnel=Markup(draw_funnel(sections.funnel)),
-        standing_figure=Markup(draw_standing(sections.standing)),
-        verdicts=Markup(draw_verdicts(sections.tasks)),
-        overall=Markup(draw_overall(sections.tasks)),
+    return (
+        _environment()
+        .get_template("report.html")
+        .generate(
+            sections=sections,
+            details=details,
+            parts=_PARTS,
+            version=__version__,
+            code_style=style_sheet(),
+            funnel=Markup(draw_funnel(sections.funnel)),
+            standing_figure=Markup(draw_standing(sections.standing)),
+            verdicts=Markup(draw_verdicts(sections.tasks)),
+            overall=Markup(draw_overall(sections.tasks)),
+        )
     )
 
 
@@ -160,4 +164,3 @@ def _cite(detail: Detail, citation: Citation) -> Markup:
     first, last = citation.first_line or 0, citation.last_line or citation.first_line or 0
     words = f"line {first}" if first == last else f"lines {first}–{last}"
     return Markup('<a class="cite" href="#{}">{}</a>').format(line_anchor(grading_id, first), words)
-

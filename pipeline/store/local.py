@@ -14,10 +14,11 @@ import duckdb
 from pipeline.store.errors import StoreError, explain
 from pipeline.store.journal import Journal
 from pipeline.store.queries import QUERIES
-from pipeline.store.reader import Reader, connect
+from pipeline.store.connection import connect
+from pipeline.store.reader import Reader
 from pipeline.store.recovery import count_rows, decision_body, mark, recover
 from pipeline.store.rows import decision_commands
-from pipeline.store.schema import migrate
+from pipeline.store.schema import create, migrate
 from pipeline.store.snapshot import publish_snapshot
 from pipeline.store.tables import TABLES
 from pipeline.store.transport import Command, Row
@@ -44,6 +45,7 @@ class LocalTransport:
             StoreError: If it cannot be opened, belongs to a newer release, or is damaged.
         """
         self._path = path
+        create(path)
         self._connection = connect(path)
         self._journaling = threading.Lock()
         self._cache: OrderedDict[tuple[str, tuple[Any, ...]], Row] = OrderedDict()

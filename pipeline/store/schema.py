@@ -8,9 +8,10 @@ from pathlib import Path
 
 import duckdb
 
-from pipeline.store.errors import StoreError
+from pipeline.store.connection import connect
+from pipeline.store.errors import StoreError, explain
 
-__all__ = ["migrate", "newest_version"]
+__all__ = ["create", "migrate", "newest_version"]
 
 _NAME = re.compile(r"(\d{3})_\w+\.sql")
 
@@ -26,6 +27,32 @@ def _migrations() -> list[tuple[int, str, str]]:
 def newest_version() -> int:
     """Return the number of the newest migration that this release knows."""
     return _migrations()[-1][0]
+
+
+def create(path: Path) -> None:
+    """Make a database at `path` in one step, if there is none or an empty file.
+
+    DuckDB makes the file first and fills it then; a kill in between would leave a file that nothing opens.
+
+    Raises:
+        StoreError: If it cannot be made.
+    """
+    if path.exists() and path.stat().st_size > 0:
+        return
+    draft = path.with_name(path.name + ".part")
+    log = path.with_name(path.name + ".wal")
+    try:
+        for leftover in (draft, draft.with_name(draft.name + ".wal")):
+            leftover.unlink(missing_ok=True)
+        if log.exists():
+            # The log of a database that is gone: it fits no other.
+            log.replace(log.with_name(log.name + ".lost"))
+        with connect(draft) as connection:
+            migrate(connection, path)
+            connection.execute("CHECKPOINT")
+        draft.replace(path)
+    except (duckdb.Error, OSError) as error:
+        raise explain(error, path) from error
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 
 import duckdb
 
+from pipeline.store.connection import connect
 from pipeline.store.errors import StoreError, explain
-from pipeline.store.reader import Reader, connect
+from pipeline.store.reader import Reader
 from pipeline.store.transport import Command, Row
 
 __all__ = ["SnapshotTransport", "publish_snapshot", "snapshot_path"]

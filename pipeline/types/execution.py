@@ -58,7 +58,7 @@ class BuildResult(Frozen):
     executor: str
     """E.g. ``emulator 1``."""
     sandbox: str
-    """Isolation level used: ``bubblewrap``, ``namespaces`` or ``limits``."""
+    """Isolation level used: ``bubblewrap``, ``namespaces``, ``landlock`` or ``limits``."""
 
 
 class OutputError(Frozen):
@@ -72,6 +72,8 @@ class OutputError(Frozen):
     got: str
     """The value there, printed."""
     expected: str
+    rounding_rel_l2: float = 0.0
+    """``rel_l2`` of the reference itself, rounded to the output's dtype: what no kernel can avoid."""
 
 
 class CaseResult(Frozen):

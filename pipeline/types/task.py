@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from pipeline.types.case import Case
-from pipeline.types.model import Frozen
+from pipeline.types.model import Frozen, hash_text
 from pipeline.types.verdict import Verdict
 
 __all__ = [
@@ -132,3 +132,7 @@ class Task(Frozen):
     source: dict[str, str] = Field(default_factory=dict)
     """The CUDA or Triton original by file name, for migration tasks."""
     solutions: tuple[Solution, ...] = ()
+
+    def content_hash(self) -> str:
+        """Return the hash of all that shapes a grade; the solutions that prove the task do not."""
+        return hash_text("Task", self.model_copy(update={"solutions": ()}).model_dump_json())

@@ -93,7 +93,9 @@ def a_failed_build(verdict: Verdict, message: str = "it failed", **fault: Any) -
     )
 
 
-def an_error(rel_l2: float = 1e-5, row: float = 1e-5, elementwise: float = 1e-5) -> OutputError:
+def an_error(
+    rel_l2: float = 1e-5, row: float = 1e-5, elementwise: float = 1e-5, rounding: float = 0.0
+) -> OutputError:
     return OutputError(
         output="out",
         rel_l2=rel_l2,
@@ -102,6 +104,7 @@ def an_error(rel_l2: float = 1e-5, row: float = 1e-5, elementwise: float = 1e-5)
         worst_index=(3,),
         got="1.0",
         expected="2.0",
+        rounding_rel_l2=rounding,
     )
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pipeline.checks import Evidence, collect_facts
-from pipeline.types import Fact, Numerics, Provenance, Verdict
+from pipeline.types import Fact, Numerics, OutputError, Provenance, Verdict
 from tests.checks.evidence import (
     a_build,
     a_case,
@@ -60,6 +60,22 @@ def test_the_name_of_a_hidden_case_is_not_told() -> None:
 def test_an_error_that_is_not_a_number_is_the_worst_there_is() -> None:
     run = a_run(a_case("small", errors=(an_error(math.nan),)), a_case("big", errors=(an_error(5.0),)))
     assert facts_of(an_honest_answer(run=run))["run.worst_rel_l2"].value == math.inf
+
+
+# Tolerances are 1e-4, 2e-4 and 1e-3.
+@pytest.mark.parametrize(
+    ("error", "ratio"),
+    [
+        (an_error(5e-5, 1e-5, 1e-5), 0.5),
+        (an_error(1e-5, 1.6e-4, 1e-5), 0.8),
+        (an_error(1e-5, 1e-5, 1.5e-3), 1.5),
+    ],
+)
+def test_the_worst_of_the_three_errors_over_its_own_tolerance_counts(
+    error: OutputError, ratio: float
+) -> None:
+    facts = facts_of(an_honest_answer(run=a_run(a_case("small", errors=(error,)))))
+    assert facts["run.error_over_tolerance"].value == pytest.approx(ratio)
 
 
 def test_a_tolerance_of_zero_admits_equality_and_nothing_else() -> None:

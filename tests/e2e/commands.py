@@ -23,7 +23,7 @@ def environment() -> dict[str, str]:
 
 def command(*arguments: str | Path) -> list[str]:
     """Return the argument vector of ``nki-grader ARGUMENTS``."""
-    return [sys.executable, "-m", "pipeline.cli.main", *map(str, arguments)]
+    return [str(Path(sys.executable).with_name("nki-grader")), *map(str, arguments)]
 
 
 def run(*arguments: str | Path, timeout: float = 240) -> subprocess.CompletedProcess[str]:

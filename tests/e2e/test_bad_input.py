@@ -65,21 +65,22 @@ def test_a_bad_submission_gets_its_verdict_and_a_fault_that_is_its_own(
     _, verdict, word = SUBMISSIONS[name]
     shown = results[name]
     assert shown["verdict"] == verdict
-    assert shown["fault"]["owner"] == "submission"
-    assert word in str(shown["fault"])
-    assert "\n" not in shown["fault"]["message"]
+    fault = shown["inspection"]["fault"]
+    assert fault["owner"] == "submission"
+    assert word in str(fault)
+    assert "\n" not in fault["message"]
 
 
 def test_endless_printing_is_stopped_and_bounded(results: dict[str, dict[str, Any]]) -> None:
     shown = results["endless_printing"]
     assert shown["verdict"] in ("timeout", "too_large")
-    assert shown["fault"]["owner"] == "submission"
-    assert len(shown["log"]) <= 70_000
+    assert shown["inspection"]["fault"]["owner"] == "submission"
+    assert len(shown["build"]["log"]) <= 70_000
 
 
 def test_the_good_submission_beside_them_is_unharmed(results: dict[str, dict[str, Any]]) -> None:
     assert results["good"]["verdict"] == "correct"
-    assert results["good"]["fault"] is None
+    assert results["good"]["inspection"]["fault"] is None
 
 
 def one_line(errors: str) -> str:
@@ -145,8 +146,8 @@ def test_a_read_only_folder_is_one_clear_line(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     completed = grade_tiny(blocked / "g.duckdb")
-    assert completed.returncode == 1
-    assert "g.duckdb" in one_line(completed.stderr)
+    assert completed.returncode == 2
+    assert str(blocked) in one_line(completed.stderr)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
@@ -161,6 +162,6 @@ def test_what_is_no_database_is_said(tmp_path: Path) -> None:
     db = tmp_path / "notes.duckdb"
     db.write_text("these are my notes, not a database" * 100)
     completed = grade_tiny(db)
-    assert completed.returncode == 1
+    assert completed.returncode == 2
     assert "not a DuckDB database" in one_line(completed.stderr)
     assert db.read_text().startswith("these are my notes")

@@ -26,9 +26,9 @@ def canonical_hash(db: Path) -> str:
 
 def decide_arguments(db: Path) -> list[str | Path]:
     reviews = run_json("review", "list", "--db", db)
-    chosen = next(review for review in reviews if review["origin"].endswith(REVIEWED))
+    chosen = next(review for review in reviews if review["grading"]["origin"].endswith(REVIEWED))
     return [
-        "review", "decide", chosen["review_id"], "--db", db, "--reviewer", "ada",
+        "review", "decide", chosen["review"]["id"], "--db", db, "--reviewer", "ada",
         "--level", "judgement=3", "--comment", "explained well",
     ]  # fmt: skip
 

@@ -16,9 +16,7 @@ from pipeline.stats.intervals import wilson_interval
         (1, 29, 0.0061, 0.1718),
     ],
 )
-def test_wilson_agrees_with_the_published_table(
-    successes: int, trials: int, low: float, high: float
-) -> None:
+def test_wilson_agrees_with_the_published_table(successes: int, trials: int, low: float, high: float) -> None:
     interval = wilson_interval(successes, trials)
     assert interval.low == pytest.approx(low, abs=5e-5)
     assert interval.high == pytest.approx(high, abs=5e-5)
@@ -45,7 +43,9 @@ def test_more_confidence_is_wider() -> None:
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
-@pytest.mark.parametrize(("successes", "trials", "confidence"), [(-1, 3, 0.9), (4, 3, 0.9), (1, 3, 0.0), (1, 3, 1.0)])
+@pytest.mark.parametrize(
+    ("successes", "trials", "confidence"), [(-1, 3, 0.9), (4, 3, 0.9), (1, 3, 0.0), (1, 3, 1.0)]
+)
 def test_impossible_counts_and_confidences_are_refused(
     successes: int, trials: int, confidence: float
 ) -> None:

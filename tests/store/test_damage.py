@@ -114,8 +114,10 @@ def test_a_lost_log_costs_no_decision(crashed: Crashed) -> None:
         assert store.canonical_hash() == crashed.said["decided"]["hash"]
 
 
-def test_a_lost_database_costs_no_decision(crashed: Crashed) -> None:
-    crashed.wal.unlink()
+@pytest.mark.parametrize("lost_log", [True, False])
+def test_a_lost_database_costs_no_decision(crashed: Crashed, lost_log: bool) -> None:
+    if lost_log:
+        crashed.wal.unlink()
     crashed.path.unlink()
     with open_store(crashed.path) as store:
         assert len(store.notices) == 3

@@ -165,9 +165,7 @@ def test_of_one_submission_the_newest_grading_comes_first_in_the_queue(store: St
         store.save_gradings([again])
         opened = NOON - timedelta(hours=2) + timedelta(hours=number)
         store.open_review(
-            review("a").model_copy(
-                update={"id": f"r-a{number}", "grading_id": again.id, "opened_at": opened}
-            )
+            review("a").model_copy(update={"id": f"r-a{number}", "grading_id": again.id, "opened_at": opened})
         )
     assert [state.review.id for state in store.list_reviews()] == ["r-a2", "r-a1", "r-b"]
     assert [state.review.id for state in store.list_reviews(limit=1)] == ["r-a2"]

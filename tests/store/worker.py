@@ -26,7 +26,7 @@ def wal_size(path: Path) -> int:
 
 
 def close_two_batches(store: Store) -> None:
-    """Two closed batches of two gradings each and one decision; says how long the log was after every commit."""
+    """Two closed batches of two gradings each and one decision; says how long the log is after each commit."""
     for name in ("one", "two"):
         members = (f"{name}1", f"{name}2")
         store.open_batch(batch(name, *members))

@@ -14,6 +14,7 @@ from pipeline.emulator.frontend.recorder import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion, buffer_named, dtype_of
 from pipeline.emulator.frontend.views import contiguous
+from pipeline.emulator.targets import Target
 
 __all__ = [
     "empty_like",
@@ -24,8 +25,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-_ON_CHIP = (MemoryRegion.sbuf, MemoryRegion.psum)
 
 
 def ndarray(
@@ -53,10 +52,11 @@ def ndarray(
             KernelErrorKind.UNSUPPORTED,
             "nl.ndarray(address=) is not emulated yet: overlapping allocations cannot be modelled",
         )
-    if region in _ON_CHIP:
-        _check_tile(sizes, kind, region, name)
     storage = recorder.declare(sizes, str(kind), region, name)
-    return NkiTensor(storage, kind, contiguous(sizes))
+    tensor = NkiTensor(storage, kind, contiguous(sizes))
+    if storage.on_chip:
+        _check_tile(tensor, recorder.target)
+    return tensor
 
 
 def new_tile(shape: Sequence[int], dtype: Any, buffer: MemoryRegion = MemoryRegion.sbuf) -> NkiTensor:
@@ -121,32 +121,29 @@ def _sizes(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def _check_tile(sizes: tuple[int, ...], dtype: str, region: MemoryRegion, name: str) -> None:
+def _check_tile(tile: NkiTensor, target: Target) -> None:
     """Refuse a tile that no on-chip memory could hold, where its author can see it."""
-    target = active_recorder().target
-    shown = f"{name or 'tile'} {sizes} {dtype} in {region.name}"
-    if len(sizes) < 2:
+    shape = tile.shape
+    if len(shape) < 2:
         raise KernelError(
             KernelErrorKind.COMPILE_ERROR,
-            f"{shown} has one dimension; on-chip tensors have a partition and at least one free dimension, "
-            f"for example ({sizes[0]}, 1)",
+            f"{tile!r} has one dimension; on-chip tensors have a partition and at least one free dimension, "
+            f"for example ({shape[0]}, 1)",
         )
-    if sizes[0] > target.partitions:
+    if shape[0] > target.partitions:
         raise KernelError(
             KernelErrorKind.ILLEGAL_ON_TARGET,
-            f"{shown}: size of partition dimension {sizes[0]} exceeds architecture limitation of "
-            f"{target.partitions}; "
-            f"loop over tiles of {target.partitions} rows",
+            f"{tile!r}: size of partition dimension {shape[0]} exceeds architecture limitation of "
+            f"{target.partitions}; loop over tiles of {target.partitions} rows",
         )
-    capacity = (
-        target.sbuf_bytes_per_partition if region is MemoryRegion.sbuf else target.psum_bytes_per_partition
-    )
-    needed = prod(sizes[1:]) * DTYPES[dtype].itemsize
+    in_sbuf = tile.buffer is MemoryRegion.sbuf
+    capacity = target.sbuf_bytes_per_partition if in_sbuf else target.psum_bytes_per_partition
+    needed = tile.size // shape[0] * DTYPES[tile.dtype].itemsize
     if needed > capacity:
         raise KernelError(
             KernelErrorKind.ILLEGAL_ON_TARGET,
-            f"{shown} needs {needed} bytes per partition; {region.name} has {capacity} on {target.name}; use "
-            "smaller tiles",
+            f"{tile!r} needs {needed} bytes per partition; {tile.buffer.name} has {capacity} on "
+            f"{target.name}; use smaller tiles",
         )
 
 

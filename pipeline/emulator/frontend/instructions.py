@@ -225,9 +225,9 @@ class IsaFunction:
     ) -> None:
         """Turn ``accumulate=None`` into the flag it means, and note that the destination was written."""
         destination = arguments[0]
-        if destination is None or destination.buffer is not MemoryRegion.psum:
+        written = None if destination is None else destination._storage.written
+        if destination is None or written is None:
             return
-        written = destination._storage.written
         view, width = destination._view, DTYPES[destination.dtype].itemsize
         slot = self._operation.scalar_slots["accumulate"]
         if scalars[slot] is None:

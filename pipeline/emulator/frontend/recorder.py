@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -44,6 +44,7 @@ __all__ = [
 
 DIALECT: Final = "nki"
 _MAX_NAME: Final = 200
+_ON_CHIP: Final = (MemoryRegion.sbuf, MemoryRegion.psum)
 _OUR_CODE: Final = str(Path(__file__).parent) + "/"
 
 
@@ -57,8 +58,9 @@ class Storage:
         name: What the author calls it.
         buffer: Where it lies.
         size: Elements, in the declared data type.
+        on_chip: Whether it lies in SBUF or PSUM.
         is_input: Whether it is a parameter of the kernel.
-        written: What matrix multiplications have written, for tensors in PSUM.
+        written: What matrix multiplications have written; None outside PSUM.
     """
 
     recorder: Recorder
@@ -66,8 +68,9 @@ class Storage:
     name: str
     buffer: MemoryRegion
     size: int
+    on_chip: bool
     is_input: bool
-    written: WrittenRegions = field(default_factory=WrittenRegions)
+    written: WrittenRegions | None
 
 
 class Recorder:
@@ -114,7 +117,8 @@ class Recorder:
                 f"{name} {shape} has {size} elements; the emulator takes {DEFAULT_LIMITS.tensor_elements} "
                 "per tensor",
             )
-        if buffer not in (MemoryRegion.sbuf, MemoryRegion.psum):
+        on_chip = buffer in _ON_CHIP
+        if not on_chip:
             self._hbm_bytes += size * DTYPES[dtype].itemsize
             if self._hbm_bytes > DEFAULT_LIMITS.total_bytes:
                 raise KernelError(
@@ -128,7 +132,8 @@ class Recorder:
                 f"more than {DEFAULT_LIMITS.tensors} tensors; allocate fewer, larger tiles",
             )
         self.tensors.append(Tensor(name, shape, dtype, "hbm" if is_input else buffer.value, line))
-        return Storage(self, index, name, buffer, size, is_input)
+        written = WrittenRegions() if buffer is MemoryRegion.psum else None
+        return Storage(self, index, name, buffer, size, on_chip, is_input, written)
 
     def pattern_of(self, tensor: NkiTensor) -> int:
         """Return the index of the tensor's access pattern.
@@ -268,7 +273,7 @@ def note_failure(error: KernelError) -> None:
 
 def calling_line() -> int:
     """Return the line at which the submission called us, the innermost frame that is not ours."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(2)
     while frame.f_code.co_filename.startswith(_OUR_CODE):
         if frame.f_back is None:
             return 0

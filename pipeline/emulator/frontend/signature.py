@@ -57,6 +57,12 @@ def bind_arguments(
             f"{_shown(function, signature)} cannot be called like this: {error}",
         ) from None
     bound.apply_defaults()
+    for name, value in bound.arguments.items():
+        if isinstance(value, list):
+            raise KernelError(
+                KernelErrorKind.COMPILE_ERROR,
+                f"argument {name} is a list; lists are no kernel arguments since NKI 0.3: pass a tuple",
+            )
     return dict(bound.arguments)
 
 

@@ -44,25 +44,29 @@ class NkiTensor:
     """A tensor as a kernel sees it: shape, data type and memory, but no values.
 
     Attributes:
-        shape: Elements per dimension.
         dtype: Data type of the elements.
-        name: What messages call it.
     """
 
-    __slots__ = ("_on_chip", "_pattern", "_storage", "_view", "dtype", "name", "shape")
+    __slots__ = ("_on_chip", "_pattern", "_storage", "_view", "dtype")
 
-    shape: tuple[int, ...]
     dtype: DType
-    name: str
 
     def __init__(self, storage: Storage, dtype: DType, view: View) -> None:
         self._storage = storage
         self._view = view
-        self._on_chip = storage.buffer in (MemoryRegion.sbuf, MemoryRegion.psum)
+        self._on_chip = storage.on_chip
         self._pattern = -1
         self.dtype = dtype
-        self.name = storage.name
-        self.shape = tuple([count for _, count in view.dims])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements per dimension."""
+        return self._view.shape
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self._storage.name
 
     @property
     def buffer(self) -> MemoryRegion:
@@ -82,7 +86,7 @@ class NkiTensor:
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return len(self.shape)
+        return len(self._view.dims)
 
     @property
     def size(self) -> int:

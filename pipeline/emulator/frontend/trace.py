@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType, TracebackType
 from typing import Any, Final, NoReturn
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.inventory import missing_name
 from pipeline.emulator.frontend.kernel import Kernel
 from pipeline.emulator.frontend.language import assigned_names, check_kernel, parse
 from pipeline.emulator.frontend.modules import installed_modules
@@ -66,9 +68,14 @@ def trace(
     Raises:
         KernelError: Whatever the submission does wrong, with its line.
     """
-    tree = parse(source, filename)
     session = Session(target_named(target), version, instruction_limit)
-    with installed_modules(session), _registered_module(filename) as module:
+    with (
+        # What Python would warn its author of is no part of a verdict.
+        warnings.catch_warnings(action="ignore"),
+        installed_modules(session),
+        _registered_module(filename) as module,
+    ):
+        tree = parse(source, filename)
         try:
             code = compile(tree, filename, "exec")
             exec(code, vars(module))
@@ -84,7 +91,7 @@ def trace(
 
 @contextmanager
 def _registered_module(filename: str) -> Iterator[ModuleType]:
-    """Provide a fresh module for the submission, findable by name while it runs: dataclasses look theirs up."""
+    """Provide a fresh module for the submission, findable by name: dataclasses look theirs up."""
     module = ModuleType(_MODULE_NAME)
     module.__file__ = filename
     previous = sys.modules.get(_MODULE_NAME)
@@ -126,7 +133,9 @@ def _raise_as_verdict(error: BaseException, filename: str, session: Session) -> 
     if isinstance(error, RecursionError):
         message = "RecursionError: the recursion does not end"
     elif isinstance(error, MemoryError):
-        message = "MemoryError: the submission needs more memory than it may have"
+        raise KernelError(
+            KernelErrorKind.TOO_LARGE, "the submission needs more memory than it may have", line
+        ) from None
     elif isinstance(error, SystemExit | KeyboardInterrupt | GeneratorExit):
         message = f"{name}: the submission ends the process instead of returning"
     elif isinstance(error, SyntaxError):
@@ -153,7 +162,8 @@ def _import_error(error: ImportError, line: int, session: Session) -> KernelErro
         # `from nki.x import y` turns our explanation into a bare ImportError; the session remembers it.
         if session.missing is not None and not isinstance(error, ModuleNotFoundError):
             return KernelError(session.missing.kind, session.missing.message, line)
-        return KernelError(KernelErrorKind.UNSUPPORTED, f"{name} is not emulated yet", line)
+        missing = missing_name("nki", name.split(".")[1], ("isa", "language", "typing"))
+        return KernelError(missing.kind, missing.message, line)
     if package in _FRAMEWORKS:
         return KernelError(
             KernelErrorKind.UNSUPPORTED,

@@ -72,8 +72,14 @@ class View(NamedTuple):
         for axis, part in enumerate(keys):
             stride, count = dims[axis]
             if type(part) is slice:
-                if part == _FULL:
+                start, stop, step = part.start, part.stop, part.step
+                if start is None and stop is None and step is None:
                     selected.append((stride, count))
+                    continue
+                if type(start) is int and type(stop) is int and step is None and 0 <= start < stop <= count:
+                    # By far the most frequent key; recording spends a third of its time here.
+                    offset += start * stride
+                    selected.append((stride, stop - start))
                     continue
                 start, stop, step = _bounds(part, axis, count)
             elif type(part) is DynamicSlice:

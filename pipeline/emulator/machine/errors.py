@@ -9,8 +9,8 @@ class MachineError(Exception):
     """A program that cannot be executed.
 
     Attributes:
-        rule: ``"budget"`` (too much work), ``"memory"`` (too much live data), ``"illegal"`` or ``"operands"`` (an
-            instruction that legality would have refused, found when decoding or when running).
+        rule: ``"budget"`` (too much work), ``"memory"`` (too much live data), ``"illegal"`` or
+            ``"operands"`` (an instruction that legality would have refused, found when decoding or running).
         message: What and why.
         line: Line of the submission, 1-based; 0 where no single line is to blame.
     """

@@ -12,7 +12,7 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations.arguments import destination, operator, source
 from pipeline.emulator.operations.call import Call, Kernel
 from pipeline.emulator.operations.conversion import Array, loader, writer
-from pipeline.emulator.operations.limits import agree, describe
+from pipeline.emulator.operations.limits import BITVEC_ON_INTEGERS, agree, describe
 from pipeline.emulator.operations.operators import COMPARISONS, OPERATORS, PARTITION_REDUCTIONS
 from pipeline.emulator.operations.reduction import sum_in_order
 from pipeline.emulator.operations.table import Limit, Operation, Parameter, ParameterKind
@@ -27,7 +27,7 @@ def _pairs(call: Call) -> list[tuple[int, int]]:
     """Return ``pattern`` as (step, count) pairs, outermost first."""
     flat = call.scalar("pattern")
     values = flat if isinstance(flat, tuple) else ()
-    return list(zip(values[::2], values[1::2], strict=True))
+    return list(zip(values[::2], values[1::2], strict=False))
 
 
 def _integer(call: Call, name: str) -> int:
@@ -104,6 +104,10 @@ def _bind_partition_reduce(call: Call) -> Kernel:
 def _pattern(call: Call) -> Iterator[str]:
     dst = call.tensor("dst")
     pairs = _pairs(call)
+    flat = call.scalar("pattern")
+    if not isinstance(flat, tuple) or len(flat) % 2:
+        yield f"pattern is {flat}, must be [step, count] pairs"
+        return
     if not 1 <= len(pairs) <= 4:
         yield f"pattern has {len(pairs)} [step, count] pairs, must have 1 to 4"
     if any(count < 1 for _, count in pairs):
@@ -170,6 +174,7 @@ OPERATIONS: Final = (
         engines=("gpsimd",),
         bind=_bind_partition_reduce,
         limits=(
+            BITVEC_ON_INTEGERS,
             Limit("partition-reduce-shape", _single_partition, "nki.isa.tensor_partition_reduce docstring"),
         ),
         source="nki.isa.tensor_partition_reduce, NKI 0.6; facts/nki.md section 4.1",

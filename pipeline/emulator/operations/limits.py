@@ -88,7 +88,7 @@ def _bitvec_on_integers(call: Call) -> Iterator[str]:
                     f"{value} works on bit patterns, but {tensor.name} is {operand.dtype}: use integer tiles "
                     "(or .view an integer type)"
                 )
-        if call.engine != "vector":
+        if call.engine != "vector" and "vector" in call.operation.engines:
             yield f"{value} runs on the vector engine only, not on {call.engine}"
 
 

@@ -26,6 +26,7 @@ _MAX_RANK: Final = 16
 _MAX_NAME: Final = 1024
 _MAX_INTEGERS: Final = 64
 _INTEGER_BOUND: Final = 1 << 62
+_MAX_STRIDE: Final = 1 << 40  # also where a dimension of one element makes it idle
 _MAX_LINE: Final = 1 << 30
 
 
@@ -155,6 +156,8 @@ def _check_pattern(
     for stride, count in pattern.dims:
         if count < 1:
             raise ProgramError("pattern_count", f"{where}: dimension of {count} elements, must be positive")
+        if abs(stride) > _MAX_STRIDE:
+            raise ProgramError("pattern_stride", f"{where}: stride beyond {_MAX_STRIDE} elements")
         elements *= count
         if elements > limits.tensor_elements:
             raise ProgramError("pattern_elements", f"{where}: more than {limits.tensor_elements} elements")

@@ -41,14 +41,24 @@ def enter_namespaces(spec: Spec) -> None:
     user, group = os.geteuid(), os.getegid()
     if needs_user_namespace():
         kernel.unshare(_NEW | _NEW_USER)
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{NOBODY} {user} 1")
-        Path("/proc/self/gid_map").write_text(f"{NOBODY} {group} 1")
+        for name, text in (
+            ("setgroups", "deny"),
+            ("uid_map", f"{NOBODY} {user} 1"),
+            ("gid_map", f"{NOBODY} {group} 1"),
+        ):
+            _write_identity(name, text)
     else:
         kernel.unshare(_NEW)
     socket.sethostname(HOST_NAME)
     _become_first_process(spec["control"])
     _build_view(spec)
+
+
+def _write_identity(name: str, text: str) -> None:
+    try:
+        Path("/proc/self", name).write_text(text)
+    except OSError as error:
+        raise OSError(error.errno, f"write /proc/self/{name}: {error.strerror}") from error
 
 
 def _become_first_process(control: int) -> None:

@@ -138,3 +138,8 @@ def test_a_call_that_does_not_fit_the_signature_says_so(
     printed = capsys.readouterr().err
     assert "double(x, factor)" in printed
     assert fragment in printed
+
+
+def test_a_list_is_no_kernel_argument(write, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_script(write("double(np.zeros((2, 2), np.float32), [1.0])")) == 1
+    assert "argument factor is a list" in capsys.readouterr().err

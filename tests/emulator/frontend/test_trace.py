@@ -150,6 +150,7 @@ def test_a_patched_module_does_not_reach_the_next_submission() -> None:
         ("import neuronxcc.nki as nki", "compile_error", 1, ["neuronxcc.nki", "0.4.0", "import nki"]),
         ("from neuronxcc import nki", "compile_error", 1, ["neuronxcc.nki"]),
         ("import nki.collectives as cc", "unsupported", 1, ["nki.collectives"]),
+        ("import nki.nl", "compile_error", 1, ["nki has no 'nl'"]),
         ("from nki.language import par_dim", "compile_error", 1, ["nl.par_dim was removed"]),
         (
             "import nki.language as nl\nhasattr(nl, 'arange')\nimport nki.collectives",
@@ -347,3 +348,8 @@ def kernel(lhsT, rhs):
     # 2 x 2 output tiles, each with 3 contraction steps of two loads and a matmul, a copy and a store.
     assert names == (["dma_copy", "dma_copy", "nc_matmul"] * 3 + ["tensor_copy", "dma_copy"]) * 4
     assert len(program.tensors) == 3 + 4 * (2 + 3 * 2)
+
+
+def test_a_warning_of_python_is_no_error_of_the_submission() -> None:
+    source = COPY.replace("return out", "if False:\n        print(5 [0])\n    return out")
+    assert len(record(source, [A, B]).instructions) == 2

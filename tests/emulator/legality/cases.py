@@ -173,7 +173,9 @@ CASES = [
     Case("partition-limit", declared((129, 4)), declared((128, 4)), ("129", "128", "split")),
     Case("tile-rank", declared((128,)), declared((128, 1)), ("one dimension", "(128, 1)")),
     Case("tile-bytes", declared((128, 57345)), declared((128, 57344)), ("229380", "229376")),
-    Case("tile-bytes", declared((128, 4097), buffer="psum"), declared((128, 4096), buffer="psum"), ("16384",)),
+    Case(
+        "tile-bytes", declared((128, 4097), buffer="psum"), declared((128, 4096), buffer="psum"), ("16384",)
+    ),
     Case(
         "dtype-target",
         declared((128, 4), "float8_e4m3fn"),
@@ -244,13 +246,8 @@ CASES = [
         ("dst", "more than once"),
     ),
     Case(
-        "operation-target",
-        # No implemented operation is missing on a chip yet: the innocent side is all there is to show.
-        copy(WIDE, WIDE),
-        copy(WIDE, WIDE),
-        (),
+        "operation-engine", copy(WIDE, WIDE, engine="tensor"), copy(WIDE, WIDE, engine="gpsimd"), ("tensor",)
     ),
-    Case("operation-engine", copy(WIDE, WIDE, engine="tensor"), copy(WIDE, WIDE, engine="gpsimd"), ("tensor",)),
     Case(
         "operand-memory",
         binary(b=hbm(128, 8)),
@@ -263,7 +260,12 @@ CASES = [
         matmul(128, 64, 256),
         ("moving", "PSUM", "SBUF"),
     ),
-    Case("operand-memory", dma(hbm(128, 8), psum(128, 8)), dma(hbm(128, 8), sbuf(128, 8)), ("src", "PSUM", "HBM")),
+    Case(
+        "operand-memory",
+        dma(hbm(128, 8), psum(128, 8)),
+        dma(hbm(128, 8), sbuf(128, 8)),
+        ("src", "PSUM", "HBM"),
+    ),
     Case(
         "engine-memory",
         copy(sbuf(128, 8), psum(128, 8), engine="gpsimd"),
@@ -284,10 +286,19 @@ CASES = [
     ),
     Case("operator-refused", binary("divide"), binary("multiply"), ("divide", "reciprocal")),
     Case("operator-refused", scalar("mod"), scalar("add"), ("mod",)),
-    Case("operator-choice", reduce(COLUMN, WIDE, op="equal"), reduce(COLUMN, WIDE, op="maximum"), ("equal", "maximum")),
+    Case(
+        "operator-choice",
+        reduce(COLUMN, WIDE, op="equal"),
+        reduce(COLUMN, WIDE, op="maximum"),
+        ("equal", "maximum"),
+    ),
     Case("operator-choice", binary("square"), binary("multiply"), ("square",)),
-    Case("operand-missing", scalar_reduce(operand0=None), scalar_reduce(op0="abs", operand0=None), ("operand0",)),
-    Case("operation-version", copy(WIDE, WIDE), copy(WIDE, WIDE), ()),
+    Case(
+        "operand-missing",
+        scalar_reduce(operand0=None),
+        scalar_reduce(op0="abs", operand0=None),
+        ("operand0",),
+    ),
     Case("dma-count", dma(sbuf(128, 8), hbm(128, 9)), dma(sbuf(128, 8), hbm(1024)), ("1024", "1152")),
     Case(
         "dma-cast",
@@ -340,8 +351,18 @@ CASES = [
         matmul(128, 64, 512),
         ("513", "512", "trn2"),
     ),
-    Case("matmul-size", matmul(128, 129, 512, target="trn3"), matmul(128, 128, 4096, target="trn3"), ("129", "128")),
-    Case("matmul-size", matmul(128, 64, 256, moving=sbuf(96, 256, dtype="bfloat16")), matmul(96, 64, 256), ("96", "128")),
+    Case(
+        "matmul-size",
+        matmul(128, 129, 512, target="trn3"),
+        matmul(128, 128, 4096, target="trn3"),
+        ("129", "128"),
+    ),
+    Case(
+        "matmul-size",
+        matmul(128, 64, 256, moving=sbuf(96, 256, dtype="bfloat16")),
+        matmul(96, 64, 256),
+        ("96", "128"),
+    ),
     Case("matmul-size", matmul(128, 64, 256, dst=psum(64, 128)), matmul(128, 64, 256), ("(64, 256)",)),
     Case(
         "matmul-dtypes",
@@ -377,25 +398,39 @@ CASES = [
         "matmul-double-row",
         matmul(128, 64, 256, perf_mode="double_row"),
         matmul(
-            128, 64, 256, perf_mode="double_row",
-            stationary=sbuf(128, 2, 64, dtype="float8_e5m2"), moving=sbuf(128, 2, 256, dtype="float8_e5m2"),
+            128,
+            64,
+            256,
+            perf_mode="double_row",
+            stationary=sbuf(128, 2, 64, dtype="float8_e5m2"),
+            moving=sbuf(128, 2, 256, dtype="float8_e5m2"),
         ),
         ("double_row",),
-    ),  # fmt: skip
+    ),
     Case(
         "matmul-transpose-dtype",
         matmul(128, 64, 128, is_transpose=True),
         matmul(128, 64, 128, is_transpose=True, dst=psum(64, 128, dtype="bfloat16")),
         ("float32", "bfloat16"),
     ),
-    Case("transpose-size", transpose(psum(64, 129), sbuf(129, 64)), transpose(psum(64, 128), sbuf(128, 64)), ("128",)),
+    Case(
+        "transpose-size",
+        transpose(psum(64, 129), sbuf(129, 64)),
+        transpose(psum(64, 128), sbuf(128, 64)),
+        ("128",),
+    ),
     Case(
         "transpose-size",
         transpose(sbuf(33, 32), sbuf(32, 33), "vector"),
         transpose(sbuf(32, 32), sbuf(32, 32), "vector"),
         ("32 x 32", "vector"),
     ),
-    Case("transpose-size", transpose(psum(64, 64), sbuf(128, 64)), transpose(psum(64, 128), sbuf(128, 64)), ("128",)),
+    Case(
+        "transpose-size",
+        transpose(psum(64, 64), sbuf(128, 64)),
+        transpose(psum(64, 128), sbuf(128, 64)),
+        ("128",),
+    ),
     Case("transpose-memory", transpose(sbuf(8, 8), sbuf(8, 8)), transpose(psum(8, 8), sbuf(8, 8)), ("PSUM",)),
     Case(
         "transpose-dtype",
@@ -403,12 +438,28 @@ CASES = [
         transpose(psum(64, 128), sbuf(128, 64, dtype="bfloat16"), target="trn1"),
         ("bfloat16", "float32"),
     ),
-    Case("two-psum-inputs", binary(a=psum(128, 8), b=psum(128, 8)), binary(a=psum(128, 8)), ("data1", "data2", "PSUM")),
+    Case(
+        "two-psum-inputs",
+        binary(a=psum(128, 8), b=psum(128, 8)),
+        binary(a=psum(128, 8)),
+        ("data1", "data2", "PSUM"),
+    ),
     Case(
         "bitvec-integers",
         binary("bitwise_and"),
         binary("bitwise_and", *[sbuf(128, 8, dtype="int32")] * 3),
         ("bitwise_and", "float32"),
+    ),
+    Case(
+        "bitvec-integers",
+        one("tensor_partition_reduce", dst=sbuf(1, 8), op="bitwise_or", data=sbuf(128, 8)),
+        one(
+            "tensor_partition_reduce",
+            dst=sbuf(1, 8, dtype="int16"),
+            op="bitwise_or",
+            data=sbuf(128, 8, dtype="int16"),
+        ),
+        ("bitwise_or", "float32"),
     ),
     Case("power-engine", binary("power", engine="vector"), binary("power", engine="gpsimd"), ("gpsimd",)),
     Case("operand-column", scalar(operand0=sbuf(128, 2)), scalar(operand0=COLUMN), ("operand0", "(128, 1)")),
@@ -433,30 +484,69 @@ CASES = [
         ("bitvec",),
     ),
     Case("unused-operand", scalar(operand1=1.0), scalar(op1="add", operand1=1.0), ("operand1",)),
-    Case("scalar-engine-operators", scalar("subtract", engine="scalar"), scalar("add", engine="scalar"), ("subtract",)),
-    Case("gpsimd-operators", scalar("add", engine="gpsimd"), scalar("rsqrt", 0.0, engine="gpsimd"), ("rsqrt",)),
+    Case(
+        "scalar-engine-operators",
+        scalar("subtract", engine="scalar"),
+        scalar("add", engine="scalar"),
+        ("subtract",),
+    ),
+    Case(
+        "gpsimd-operators", scalar("add", engine="gpsimd"), scalar("rsqrt", 0.0, engine="gpsimd"), ("rsqrt",)
+    ),
     Case("gpsimd-operators", scalar("rsqrt", 0.0), scalar("rsqrt", 0.0, engine="gpsimd"), ("gpsimd",)),
-    Case("early-unary", scalar("square", None), scalar("square", None, target="trn3"), ("square", "activation")),
-    Case("reduce-axis", reduce(sbuf(128, 4), sbuf(128, 3, 4)), reduce(sbuf(128, 3), sbuf(128, 3, 4), 2), ("axis 1",)),
+    Case(
+        "early-unary", scalar("square", None), scalar("square", None, target="trn3"), ("square", "activation")
+    ),
+    Case(
+        "reduce-axis",
+        reduce(sbuf(128, 4), sbuf(128, 3, 4)),
+        reduce(sbuf(128, 3), sbuf(128, 3, 4), 2),
+        ("axis 1",),
+    ),
     Case("reduce-axis", reduce(sbuf(1, 4), sbuf(128, 4), 0), reduce(COLUMN, sbuf(128, 4)), ("partitions",)),
-    Case("reduce-axis", reduce(sbuf(128, 2), sbuf(128, 3, 4), 2), reduce(COLUMN, sbuf(128, 3, 4), (1, 2)), ("3",)),
+    Case(
+        "reduce-axis",
+        reduce(sbuf(128, 2), sbuf(128, 3, 4), 2),
+        reduce(COLUMN, sbuf(128, 3, 4), (1, 2)),
+        ("3",),
+    ),
     Case(
         "reduce-negate",
         reduce(sbuf(128, 1, dtype="int32"), sbuf(128, 4, dtype="int32"), op="bitwise_or", negate=True),
         reduce(sbuf(128, 1, dtype="int32"), sbuf(128, 4, dtype="int32"), op="bitwise_or"),
         ("negate",),
     ),
-    Case("reduce-command", scalar_reduce(reduce_init=1.0), scalar_reduce(reduce_cmd="load_reduce", reduce_init=1.0), ("load_reduce",)),
+    Case(
+        "reduce-command",
+        scalar_reduce(reduce_init=1.0),
+        scalar_reduce(reduce_cmd="load_reduce", reduce_init=1.0),
+        ("load_reduce",),
+    ),
     Case("activation-reduce", activation(reduce_res=COLUMN), activation(), ("reduce_op",)),
-    Case("activation-bias", activation(bias=1.0, target="trn1"), activation(bias=COLUMN, target="trn1"), ("NeuronCore-v2",)),
-    Case("activation-copy-bias", activation("copy", bias=COLUMN), activation("exp", bias=COLUMN), ("bias", "tensor_scalar")),
+    Case(
+        "activation-bias",
+        activation(bias=1.0, target="trn1"),
+        activation(bias=COLUMN, target="trn1"),
+        ("NeuronCore-v2",),
+    ),
+    Case(
+        "activation-copy-bias",
+        activation("copy", bias=COLUMN),
+        activation("exp", bias=COLUMN),
+        ("bias", "tensor_scalar"),
+    ),
     Case(
         "activation-idle-result",
         activation(reduce_op="add", reduce_res=COLUMN),
         activation(reduce_op="add", reduce_res=COLUMN, reduce_cmd="reset_reduce"),
         ("reset_reduce",),
     ),
-    Case("affine-pattern", one("iota", dst=sbuf(4, 6), pattern=(1, 5)), one("iota", dst=sbuf(4, 6), pattern=(1, 6)), ("5", "6")),
+    Case(
+        "affine-pattern",
+        one("iota", dst=sbuf(4, 6), pattern=(1, 5)),
+        one("iota", dst=sbuf(4, 6), pattern=(1, 6)),
+        ("5", "6"),
+    ),
     Case(
         "affine-pattern",
         one("iota", dst=sbuf(4, 1), pattern=(1, 1) * 5),
@@ -470,7 +560,17 @@ CASES = [
         ("1 partition",),
     ),
     Case("accumulate-unwritten", accumulation(first=True), accumulation(first=False), ("accumulate=False",)),
-    Case("accumulate-foreign", accumulation(first=True, memset=True), accumulation(first=False, memset=True), ("matmul",)),
-    Case("sbuf-spill", alive(5, (128, 12 << 10), "sbuf"), alive(4, (128, 12 << 10), "sbuf"), ("245760", "229376")),
+    Case(
+        "accumulate-foreign",
+        accumulation(first=True, memset=True),
+        accumulation(first=False, memset=True),
+        ("matmul",),
+    ),
+    Case(
+        "sbuf-spill",
+        alive(5, (128, 12 << 10), "sbuf"),
+        alive(4, (128, 12 << 10), "sbuf"),
+        ("245760", "229376"),
+    ),
     Case("psum-spill", alive(9, (128, 1), "psum"), alive(8, (128, 1), "psum"), ("9 PSUM banks", "8")),
-]  # fmt: skip
+]

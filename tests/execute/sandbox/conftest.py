@@ -39,7 +39,7 @@ def attack(sandbox: Sandbox) -> Iterator[Callable[..., Outcome]]:
     """Run a job of attacks.py in the session's sandbox, and see to it that the next job runs all the same."""
 
     def run(name: str, payload: bytes = b"", **limits: float) -> Outcome:
-        given: dict[str, float] = {"wall_seconds": 5, "memory_bytes": 256 << 20} | limits
+        given: dict[str, float] = {"wall_seconds": 60, "memory_bytes": 256 << 20} | limits
         return sandbox.run(f"attacks:{name}", payload, Limits(**given))  # type: ignore[arg-type]
 
     yield run

@@ -1,0 +1,74 @@
+"""``tasks``: what there is, and whether grading tells good from bad."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import TINY_TASKS, run
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    """A tasks folder whose one task has two quick solutions."""
+    folder = tmp_path / "tasks" / "tiny_add"
+    shutil.copytree(TINY_TASKS / "tiny_add", folder)
+    for name in ("bad_endless.py", "bad_multiplies.py", "bad_wide_partition.py", "good_add_swapped.py"):
+        (folder / "solutions" / name).unlink()
+    description = folder / "task.toml"
+    kept = [
+        line
+        for line in description.read_text().splitlines()
+        if not line.startswith(('"bad_endless', '"bad_multiplies', '"bad_wide'))
+    ]
+    description.write_text("\n".join(kept) + "\n")
+    return tmp_path / "tasks"
+
+
+def test_the_shipped_tasks_are_listed() -> None:
+    ended = run("tasks", "list")
+    assert ended.code == 0
+    for name in ("matmul_tiled", "softmax_rows", "rmsnorm", "bias_gelu_residual"):
+        assert f"\n{name} " in ended.out
+
+
+def test_json_gives_each_solution_with_its_expected_verdict(tasks: Path) -> None:
+    (task,) = run("tasks", "list", "--tasks", tasks, "--json").data
+    assert task["id"] == "tiny_add"
+    assert task["solutions"] == {"bad_syntax.py": "compile_error", "good_add.py": "correct"}
+
+
+def test_a_broken_task_is_named_and_the_others_are_still_listed(tasks: Path) -> None:
+    shutil.copytree(tasks / "tiny_add", tasks / "broken")
+    (tasks / "broken" / "task.toml").write_text("schema_version = 1\n")
+    ended = run("tasks", "list", "--tasks", tasks)
+    assert ended.code == 2
+    assert "tiny_add" in ended.out
+    assert "broken/task.toml" in ended.err
+
+
+@pytest.mark.sandbox
+def test_a_task_that_tells_good_from_bad_passes(tasks: Path) -> None:
+    ended = run("tasks", "check", "tiny_add", "--tasks", tasks)
+    assert ended.code == 0, ended.out + ended.err
+    assert "2 of 2 verdicts as expected" in ended.out
+
+
+@pytest.mark.sandbox
+def test_a_task_that_does_not_fails_with_code_3_and_names_the_solution(tasks: Path) -> None:
+    description = tasks / "tiny_add" / "task.toml"
+    description.write_text(description.read_text().replace('= "compile_error"', '= "incorrect"'))
+    ended = run("tasks", "check", "--tasks", tasks, "--json")
+    assert ended.code == 3
+    differing = [row for row in ended.data if row["expected"] != row["verdict"]]
+    assert differing == [
+        {"task": "tiny_add", "solution": "bad_syntax.py", "expected": "incorrect", "verdict": "compile_error"}
+    ]
+
+
+def test_an_unknown_task_is_named_with_those_there_are(tasks: Path) -> None:
+    ended = run("tasks", "check", "nothing", "--tasks", tasks)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "error: no task is called 'nothing' (choose from: tiny_add)\n"
