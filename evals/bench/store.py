@@ -42,7 +42,9 @@ def rate(count: int, work: Callable[[], None]) -> str:
     started, used = time.perf_counter(), time.process_time()
     work()
     wall, processor = time.perf_counter() - started, time.process_time() - used
-    return f"{count / wall:9,.0f} /s   {1e3 * wall / count:7.3f} ms wall   {1e3 * processor / count:7.3f} ms cpu"
+    return (
+        f"{count / wall:9,.0f} /s   {1e3 * wall / count:7.3f} ms wall   {1e3 * processor / count:7.3f} ms cpu"
+    )
 
 
 def measure(store: Store, count: int, first: int) -> None:

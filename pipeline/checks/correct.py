@@ -48,9 +48,8 @@ class Correct:
             return fail(self.id, reason, findings)
         unsettled = [case for case in cases if case.verdict is not Verdict.CORRECT]
         if unsettled:
-            return leave_open(
-                self.id, f"{len(unsettled)} of {len(cases)} case runs have no answer: {unsettled[0].message}"
-            )
+            told = next((f": {case.message}" for case in unsettled if case.kind is not CaseKind.HIDDEN), "")
+            return leave_open(self.id, f"{len(unsettled)} of {len(cases)} case runs have no answer{told}")
         if evidence.run.verdict is not Verdict.CORRECT:
             return leave_open(self.id, f"the run ended as {evidence.run.verdict.value}")
         return succeed(self.id, f"all {len(cases)} case runs are within tolerance", rests_on=("run.cases",))

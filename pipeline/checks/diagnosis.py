@@ -27,7 +27,7 @@ def suggest_cause(cases: Sequence[CaseResult]) -> str | None:
     wrong = [case for case in known if case.verdict is Verdict.INCORRECT]
     if not wrong:
         return None
-    return _suggest_tails(right, wrong) or _suggest_size(right, wrong) or _suggest_rounding(wrong)
+    return _suggest_tails(right, wrong) or _suggest_rounding(wrong) or _suggest_size(right, wrong)
 
 
 def _suggest_tails(right: Sequence[CaseResult], wrong: Sequence[CaseResult]) -> str | None:
@@ -40,17 +40,23 @@ def _suggest_tails(right: Sequence[CaseResult], wrong: Sequence[CaseResult]) -> 
 
 
 def _suggest_size(right: Sequence[CaseResult], wrong: Sequence[CaseResult]) -> str | None:
+    """Name every axis whose size separates right from wrong beyond the first tile."""
     if not right:
         return None
+    bounds: dict[str, tuple[int, int]] = {}
     for axis in wrong[0].axes:
         largest_right = max(case.axes[axis] for case in right)
         smallest_wrong = min(case.axes[axis] for case in wrong)
-        if largest_right < smallest_wrong:
-            return (
-                f"Cases are right up to {axis} = {largest_right} and wrong from {axis} = {smallest_wrong} on:"
-                f" look at the loop over {axis}, and at what one of its steps leaves for the next."
-            )
-    return None
+        if largest_right < smallest_wrong and smallest_wrong > _PARTITIONS:
+            bounds[axis] = largest_right, smallest_wrong
+    if not bounds:
+        return None
+    right_up_to = ", ".join(f"{axis} = {size}" for axis, (size, _) in bounds.items())
+    wrong_from = ", ".join(f"{axis} = {size}" for axis, (_, size) in bounds.items())
+    return (
+        f"Cases are right up to {right_up_to} and wrong from {wrong_from} on: look at the loop over"
+        f" {' and the loop over '.join(bounds)}, and at what one step leaves for the next."
+    )
 
 
 def _suggest_rounding(wrong: Sequence[CaseResult]) -> str | None:

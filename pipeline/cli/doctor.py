@@ -42,7 +42,7 @@ class _Line:
 @json_option
 @plain_option
 def command(database: Path, as_json: bool, plain: bool) -> int:
-    """Say what this machine offers: versions, executor, sandbox levels, keys (present or not), database, disk, cores.
+    """Say what this machine offers: versions, executor, sandbox levels, keys (set or not), database, disk.
 
     Exits with 1 if grading cannot run here, with the reason and the remedy in the line marked "error".
     """

@@ -11,7 +11,7 @@ import click
 
 from pipeline.cli.errors import ExitCode
 from pipeline.cli.options import database_option, grading_options, json_option, plain_option
-from pipeline.cli.render import Cell, Screen, print_json, show_overall, style_of
+from pipeline.cli.render import Cell, Screen, name_submissions, print_json, shorten, show_overall, style_of
 
 if TYPE_CHECKING:
     from pipeline.graph.batch import BatchOutcome, Progress
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pipeline.types import Rejection, Verdict
 
 __all__ = ["command"]
+
+#: Enough of an id to be unique in a batch; `show` takes any beginning that is.
+_ID_LENGTH = 10
 
 
 @click.command("grade", short_help="Grade submissions: files, folders or JSONL.")
@@ -95,7 +98,7 @@ def command(
 def _note_expected(
     items: Iterable[Received | Rejection], expected: dict[str, Verdict]
 ) -> Iterator[Received | Rejection]:
-    """Pass `items` on and remember the verdicts that a task's own solutions declare: the store never sees them."""
+    """Pass `items` on, and remember the verdicts that a task's own solutions declare."""
     from pipeline.library.submissions import Received
 
     for item in items:
@@ -140,21 +143,28 @@ def _print_outcome(
     database: Path,
     report: Path,
 ) -> None:
-    columns = [
-        "submission",
-        "task",
-        "verdict",
-        *(["expected"] if expected else []),
-        "overall",
-        "route",
-        "reason",
-    ]
-    screen.table(columns, [_as_cells(row, expected) for row in rows])
+    names = name_submissions(rows)
+    screen.table(
+        ["id", "submission", "task", "verdict", "overall", "route", "reason"],
+        [
+            [
+                row.grading_id[:_ID_LENGTH],
+                names[row.grading_id],
+                row.task_id,
+                _mark_verdict(row, expected.get(row.submission_id)),
+                show_overall(row.overall, row.passed),
+                style_of(row.destination.value if row.destination else row.state),
+                shorten(row.reason),
+            ]
+            for row in rows
+        ],
+    )
     for rejection in outcome.rejections:
         screen.line(f"rejected: {rejection.origin}: {rejection.fault}", style="yellow")
     screen.line()
+    noun = "submission" if outcome.total == 1 else "submissions"
     screen.line(
-        f"{outcome.total} submissions: {outcome.graded} graded, {outcome.waiting} waiting for a person, "
+        f"{outcome.total} {noun}: {outcome.graded} graded, {outcome.waiting} waiting for a person, "
         f"{outcome.held} held, {len(outcome.rejections)} rejected "
         f"({outcome.computed} worked on now, {outcome.unchanged} unchanged)"
     )
@@ -164,21 +174,18 @@ def _print_outcome(
         style = "red" if differing else "green"
         screen.line(f"{len(known) - len(differing)} of {len(known)} verdicts as expected", style=style)
     screen.line(f"Report: {report}")
+    screen.line(f"Show:   nki-grader show ID --db {database}")
     screen.line(f"Queue:  nki-grader review list --db {database}")
 
 
-def _as_cells(row: GradingSummary, expected: dict[str, Verdict]) -> list[str | Cell]:
-    verdict = row.verdict.value if row.verdict else "none yet"
-    cells: list[str | Cell] = [row.origin or row.submission_id, row.task_id, style_of(verdict)]
-    if expected:
-        wanted = expected.get(row.submission_id)
-        if wanted is None:
-            cells.append("")
-        else:
-            met = wanted == row.verdict
-            cells.append(Cell(f"{'✓' if met else '✗'} {wanted.value}", "green" if met else "bold red"))
-    route = row.destination.value if row.destination else row.state
-    return [*cells, show_overall(row.overall, row.passed), style_of(route), row.reason]
+def _mark_verdict(row: GradingSummary, expected: Verdict | None) -> Cell:
+    """Return the verdict, with a mark that says whether it is the expected one where that is known."""
+    verdict = style_of(row.verdict.value if row.verdict else "none yet")
+    if expected is None:
+        return verdict
+    if row.verdict == expected:
+        return Cell(f"✓ {verdict.text}", verdict.style)
+    return Cell(f"✗ {verdict.text}, expected {expected.value}", "bold red")
 
 
 def _as_data(

@@ -59,7 +59,7 @@ def command_line() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line on `arguments` (those of the process by default) and exit with a documented code."""
+    """Run the command line on `arguments` (the process's by default) and exit with a documented code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A terminal that knows no "✓" gets "\u2713", not an exception.

@@ -60,14 +60,14 @@ _GRADING_OPTIONS = (
         "tasks_root",
         type=click.Path(path_type=Path, exists=True, file_okay=False),
         metavar="DIR",
-        help="Folder with one folder per task.  [default: the tasks that ship with nki-grader]",
+        help="Folder with one folder per task.  [default: those that ship with nki-grader]",
     ),
     click.option(
         "--rubrics",
         "rubrics_root",
         type=click.Path(path_type=Path, exists=True, file_okay=False),
         metavar="DIR",
-        help="Folder with one folder per rubric and their lock.  [default: the rubrics that ship with nki-grader]",
+        help="Folder with one folder per rubric and their lock.  [default: those that ship with nki-grader]",
     ),
     click.option(
         "--rubric",

@@ -1,6 +1,7 @@
 """How everything looks on a terminal: styled by rich where a person watches, plain text everywhere else.
 
-Whatever is printed may come from a submission: control characters are made visible, and no markup is interpreted.
+Whatever is printed may come from a submission: control characters are made visible, and no markup is
+interpreted.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import json
 import math
 import os
 import sys
+import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +23,18 @@ from pipeline.report.visible import show_controls
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Cell", "Screen", "level_bar", "print_json", "show_overall", "style_of"]
+    from pipeline.store import GradingSummary
+
+__all__ = [
+    "Cell",
+    "Screen",
+    "level_bar",
+    "name_submissions",
+    "print_json",
+    "shorten",
+    "show_overall",
+    "style_of",
+]
 
 #: Style of a word, where its meaning is good, bad or unsettled.
 _STYLES = {
@@ -53,6 +67,10 @@ _STYLES = {
 }
 
 
+#: Enough of a reason to tell it from others in a table; `show` and JSON have the whole of it.
+_REASON_LENGTH = 120
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One cell of a table.
@@ -76,6 +94,23 @@ def level_bar(level: int | None, highest: int = 4) -> str:
     if level is None:
         return "unscored"
     return "●" * level + "○" * (highest - level) + f" {level}/{highest}"
+
+
+def name_submissions(rows: Sequence[GradingSummary]) -> dict[str, str]:
+    """Return what each row is called: the name of its file where that is clear, else its whole origin."""
+    files = {row.grading_id: row.origin.rpartition("/")[2] for row in rows}
+    taken = Counter((row.task_id, files[row.grading_id]) for row in rows)
+    return {
+        row.grading_id: files[row.grading_id]
+        if taken[row.task_id, files[row.grading_id]] == 1
+        else row.origin or row.submission_id
+        for row in rows
+    }
+
+
+def shorten(text: str, length: int = _REASON_LENGTH) -> str:
+    """Return `text` in one line, cut at a word so that it has at most `length` characters."""
+    return textwrap.shorten(text, length, placeholder=" …")
 
 
 def show_overall(overall: float | None, passed: bool | None) -> Cell:

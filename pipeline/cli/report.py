@@ -24,7 +24,7 @@ __all__ = ["command"]
 )
 @json_option
 def command(batch: str | None, database: Path, output: Path | None, as_json: bool) -> int:
-    """Write the HTML report of the batch called BATCH, or of the latest one: a single file without outside parts."""
+    """Write the HTML report of the batch called BATCH, or of the latest one, as a single file."""
     from pipeline.cli.lookup import echo_notices, find_batch, open_existing
     from pipeline.report.render import report_path_for, write_report
 

@@ -10,7 +10,7 @@ import click
 
 from pipeline.cli.errors import ExitCode
 from pipeline.cli.options import database_option, json_option, plain_option
-from pipeline.cli.render import Screen, print_json, show_overall, style_of
+from pipeline.cli.render import Screen, name_submissions, print_json, shorten, show_overall, style_of
 from pipeline.config import DEFAULT_DATABASE
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def list_reviews(database: Path, decided_too: bool, limit: int, as_json: bool, p
     if not shown:
         screen.line("Nothing waits for a person.")
         return ExitCode.OK
+    names = name_submissions([summary for _, summary in shown])
     columns = ["review", "waits since", "submission", "task", "verdict", "draft", "reason"]
     screen.table(
         [*columns, "decided by"] if decided_too else columns,
@@ -61,11 +62,11 @@ def list_reviews(database: Path, decided_too: bool, limit: int, as_json: bool, p
             [
                 state.review.id,
                 f"{state.review.opened_at.astimezone():%Y-%m-%d %H:%M}",
-                summary.origin or summary.submission_id,
+                names[summary.grading_id],
                 summary.task_id,
                 style_of(summary.verdict.value if summary.verdict else "none yet"),
                 show_overall(summary.overall, summary.passed),
-                state.review.reason,
+                shorten(state.review.reason),
                 *([state.decision.reviewer if state.decision else ""] if decided_too else []),
             ]
             for state, summary in shown
@@ -84,7 +85,7 @@ def list_reviews(database: Path, decided_too: bool, limit: int, as_json: bool, p
 @json_option
 @plain_option
 def show_review(identifier: str, database: Path, as_json: bool, plain: bool) -> int:
-    """Show the review called ID (or that of the submission or grading ID): the draft, and the levels to choose from."""
+    """Show the review called ID (or of a submission or grading): the draft, and the levels to choose from."""
     from pipeline.cli.lookup import echo_notices, find_review, open_existing
     from pipeline.cli.show import detail_data, print_detail
     from pipeline.report.collect import Collector
@@ -147,12 +148,12 @@ def decide_review(
 ) -> int:
     """Decide the review called ID (or that of the submission or grading ID), and release its grade.
 
-    With neither --level nor --pass or --fail the draft is released as it stands. A decision is final: it is in
-    the journal before this command says so.
+    With neither --level nor --pass or --fail the draft is released as it stands. A decision is final: it is
+    journalled before this command says so.
 
     \b
     Example:
-      nki-grader review decide r-1f2e --level code_quality=3 --comment "Clear, but the tail tile is untested."
+      nki-grader review decide r-1f2e --level judgement=3 --comment "Clear; the tail is untested."
     """
     from datetime import UTC, datetime
 
@@ -219,8 +220,8 @@ def _release(store: Store, review: ReviewState) -> Grade | None:
     from pipeline.graph.batch import resume_decided
     from pipeline.graph.services import open_services
 
-    # Everything before the decision is in the store. A stage that got lost is made again only under the very settings
-    # that its fingerprint names, so isolation cannot be weakened here.
+    # Everything before the decision is in the store. A stage that got lost is made again only under the very
+    # settings that its fingerprint names, so isolation cannot be weakened here.
     settings = Settings(allow_unsandboxed=True, workers=1)
     try:
         with open_services(store, settings) as services:

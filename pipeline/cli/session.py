@@ -1,4 +1,4 @@
-"""What commands that grade have in common: settings from options, and bad input refused before anything is written."""
+"""What commands that grade have in common: settings from options, and bad input refused early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``nki-grader tasks``: what can be graded, and whether grading tells its good solutions from its bad ones."""
+"""``nki-grader tasks``: what can be graded, and whether grading tells good solutions from bad."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def command() -> None:
     "root",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    help="Folder with one folder per task.  [default: the tasks that ship with nki-grader]",
+    help="Folder with one folder per task.  [default: those that ship with nki-grader]",
 )
 @json_option
 @plain_option

@@ -15,18 +15,20 @@ from pipeline.execute.counts import profile_facts
 from pipeline.execute.executor import Execution
 from pipeline.execute.frames import (
     Array,
+    Candidate,
     ExecuteReply,
     ExecuteRequest,
     InspectReply,
     InspectRequest,
     Note,
+    ProgramReading,
     TraceReply,
     TraceRequest,
     decode,
     encode,
 )
 from pipeline.execute.sandbox import Level, Limits, SandboxPool, Status
-from pipeline.execute.shapes import distinct_shapes, largest_scored_case, tensors_at
+from pipeline.execute.shapes import distinct_shapes, is_hidden, largest_scored_case, tensors_at
 from pipeline.types import (
     BuildResult,
     Fault,
@@ -49,6 +51,7 @@ _INSPECT_JOB: Final = "pipeline.execute.jobs.machine:inspect"
 _EXECUTE_JOB: Final = "pipeline.execute.jobs.machine:execute"
 
 _PROGRAM_BYTES: Final = 64 << 20
+_READING_BYTES: Final = 4 << 20
 _PROGRAM_MEDIA_TYPE: Final = "application/x-nki-program"
 
 
@@ -110,29 +113,25 @@ class EmulatorExecutor:
             return self._built(
                 verdict=Verdict.SUSPECT, fault=outcomes.forged_reply("the child's reply is no trace"), log=log
             )
-        programs: list[ProgramSummary] = []
-        findings: list[Finding] = []
-        for axes, data in zip(shapes, traced.programs, strict=False):
-            inspected = self._inspect(task, data, axes)
-            if isinstance(inspected, Fault):
-                return self._built(verdict=Verdict.INFRASTRUCTURE, fault=inspected, log=log)
-            if inspected.refusal is not None:
-                verdict, fault = outcomes.explain_refusal(inspected.refusal)
-                return self._built(verdict=verdict, fault=fault, log=log)
-            findings += [f for f in _legality_findings(inspected.violations) if f not in findings]
-            programs.append(_summarize(inspected, axes, artifacts.save_artifact(data, _PROGRAM_MEDIA_TYPE)))
-            illegal = next((note for note in inspected.violations if note.severity == "error"), None)
-            if illegal is not None:
-                verdict, fault = outcomes.explain_violation(illegal)
-                return self._built(verdict, fault, tuple(programs), tuple(findings), log)
-        if traced.error is not None:
-            verdict, fault = outcomes.explain_kernel_error(traced.error)
-            return self._built(verdict, fault, (), tuple(findings), log)
-        if len(programs) != len(shapes):
-            return self._built(
-                verdict=Verdict.SUSPECT, fault=outcomes.forged_reply("programs are missing"), log=log
-            )
-        return self._built(None, None, tuple(programs), tuple(findings), log)
+        readings = self._inspect(task, shapes, traced.programs)
+        if isinstance(readings, Fault):
+            return self._built(verdict=Verdict.INFRASTRUCTURE, fault=readings, log=log)
+        obstacle = _find_obstacle(traced, readings, len(shapes))
+        if obstacle is not None:
+            place, verdict, fault = obstacle
+            if is_hidden(task, shapes[place]):
+                return self._built(verdict=verdict, fault=outcomes.withhold_shape(fault), log=log)
+            findings = _legality_findings(readings)
+            return self._built(verdict=verdict, fault=fault, findings=findings, log=log)
+        built = zip(shapes, traced.programs, readings, strict=True)
+        return self._built(
+            programs=tuple(
+                _summarize(reading, axes, artifacts.save_artifact(data, _PROGRAM_MEDIA_TYPE))
+                for axes, data, reading in built
+            ),
+            findings=_legality_findings(readings),
+            log=log,
+        )
 
     def run(
         self,
@@ -175,30 +174,33 @@ class EmulatorExecutor:
         self._tracers.close()
         self._computers.close()
 
-    def _inspect(self, task: Task, data: bytes, axes: dict[str, int]) -> InspectReply | Fault:
+    def _inspect(
+        self, task: Task, shapes: list[dict[str, int]], programs: tuple[bytes, ...]
+    ) -> tuple[ProgramReading, ...] | Fault:
         request = InspectRequest(
-            program=data,
-            expected_inputs=tensors_at(task.inputs, axes),
-            expected_outputs=tensors_at(task.outputs, axes),
+            candidates=tuple(
+                Candidate(data, tensors_at(task.inputs, axes), tensors_at(task.outputs, axes))
+                for axes, data in zip(shapes, programs, strict=False)
+            )
         )
         limits = Limits(
             wall_seconds=task.limits.run_seconds,
             cpu_seconds=math.ceil(task.limits.run_seconds),
             memory_bytes=task.limits.memory_bytes,
-            reply_bytes=8 << 20,
+            reply_bytes=_READING_BYTES * max(1, len(programs)),
         )
         outcome = self._computers.run(_INSPECT_JOB, encode(request), limits)
-        if outcome.status is Status.MEMORY:
-            note = Note(kind="memory", message="the program needs more memory than its task allows")
-            return InspectReply(refusal=note)
+        if outcome.status in (Status.MEMORY, Status.TIMEOUT, Status.OVERSIZED):
+            return (ProgramReading(refusal=outcomes.too_much_to_inspect(outcome)),)
         if outcome.reply is None:
             return outcomes.explain_worker(outcome, "inspecting the program")
-        return decode(outcome.reply, InspectReply)
+        return decode(outcome.reply, InspectReply).readings
 
     def _built(
         self,
-        verdict: Verdict | None,
-        fault: Fault | None,
+        *,
+        verdict: Verdict | None = None,
+        fault: Fault | None = None,
         programs: tuple[ProgramSummary, ...] = (),
         findings: tuple[Finding, ...] = (),
         log: str = "",
@@ -234,7 +236,27 @@ def _run_limits(task: Task, program: ProgramSummary, draws: int) -> Limits:
     )
 
 
-def _summarize(reply: InspectReply, axes: dict[str, int], artifact: str) -> ProgramSummary:
+def _find_obstacle(
+    traced: TraceReply, readings: Sequence[ProgramReading], shapes: int
+) -> tuple[int, Verdict, Fault] | None:
+    """Return what stands in the way of running the submission, and at which of its shapes it was met."""
+    last = max(0, len(readings) - 1)
+    if readings and (refusal := readings[-1].refusal) is not None:
+        return (last, *outcomes.explain_refusal(refusal))
+    if readings and (illegal := _first_error(readings[-1])) is not None:
+        return (last, *outcomes.explain_violation(illegal))
+    if traced.error is not None:
+        return (min(len(readings), shapes - 1), *outcomes.explain_kernel_error(traced.error))
+    if len(traced.programs) != shapes or len(readings) != shapes:
+        return (0, Verdict.SUSPECT, outcomes.forged_reply("it does not have one program per shape"))
+    return None
+
+
+def _first_error(reading: ProgramReading) -> Note | None:
+    return next((note for note in reading.violations if note.severity == "error"), None)
+
+
+def _summarize(reply: ProgramReading, axes: dict[str, int], artifact: str) -> ProgramSummary:
     return ProgramSummary(
         axes=axes,
         artifact=artifact,
@@ -253,8 +275,9 @@ def _summarize(reply: InspectReply, axes: dict[str, int], artifact: str) -> Prog
     )
 
 
-def _legality_findings(notes: Sequence[Note]) -> list[Finding]:
-    return [
+def _legality_findings(readings: Sequence[ProgramReading]) -> tuple[Finding, ...]:
+    """Return each warning once, whatever number of shapes it holds for."""
+    findings = [
         Finding(
             check="legal",
             severity=Severity(note.severity),
@@ -262,5 +285,7 @@ def _legality_findings(notes: Sequence[Note]) -> list[Finding]:
             owner=Owner.SUBMISSION,
             lines=(note.line,) if note.line else (),
         )
-        for note in notes
+        for reading in readings
+        for note in reading.violations
     ]
+    return tuple(dict.fromkeys(findings))

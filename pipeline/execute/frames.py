@@ -11,11 +11,13 @@ from pipeline.emulator.dtypes import dtype_named
 
 __all__ = [
     "Array",
+    "Candidate",
     "ExecuteReply",
     "ExecuteRequest",
     "InspectReply",
     "InspectRequest",
     "Note",
+    "ProgramReading",
     "ReferenceReply",
     "ReferenceRequest",
     "Tensor",
@@ -84,15 +86,21 @@ class TraceReply(msgspec.Struct, frozen=True):
     error: Note | None = None
 
 
-class InspectRequest(msgspec.Struct, frozen=True):
-    """Validate a program and read its summary."""
+class Candidate(msgspec.Struct, frozen=True):
+    """An encoded program, and the tensors that it must take and return."""
 
     program: bytes
-    expected_inputs: tuple[Tensor, ...]
-    expected_outputs: tuple[Tensor, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
 
 
-class InspectReply(msgspec.Struct, frozen=True):
+class InspectRequest(msgspec.Struct, frozen=True):
+    """Validate programs and read what they do."""
+
+    candidates: tuple[Candidate, ...]
+
+
+class ProgramReading(msgspec.Struct, frozen=True):
     """What the trusted side read off a program; `refusal` when it is not even well-formed."""
 
     refusal: Note | None = None
@@ -109,6 +117,12 @@ class InspectReply(msgspec.Struct, frozen=True):
     fidelity: str = "exact"
     approximated: tuple[str, ...] = ()
     counts: dict[str, float] = {}
+
+
+class InspectReply(msgspec.Struct, frozen=True):
+    """One reading per candidate, up to the first that is refused or illegal."""
+
+    readings: tuple[ProgramReading, ...]
 
 
 class ExecuteRequest(msgspec.Struct, frozen=True):

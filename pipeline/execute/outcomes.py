@@ -17,6 +17,8 @@ __all__ = [
     "explain_violation",
     "explain_worker",
     "forged_reply",
+    "too_much_to_inspect",
+    "withhold_shape",
 ]
 
 _LOOP_REMEDY: Final = "look for a loop that does not end, or unroll less"
@@ -34,7 +36,7 @@ _KERNEL_VERDICTS: Final = {
 
 #: Rules of program validation that speak of size; the rest can only be broken by forging a program.
 _SIZE_RULES: Final = frozenset(
-    {"wire_bytes", "instructions", "tensors", "patterns", "tensor_elements", "total_bytes", "memory"}
+    {"wire_bytes", "instructions", "tensors", "patterns", "tensor_elements", "total_bytes", "inspection"}
 )
 
 
@@ -152,6 +154,21 @@ def explain_machine_error(error: Note) -> tuple[Verdict, Fault]:
         line=error.line,
     )
     return verdict, fault
+
+
+def too_much_to_inspect(outcome: Outcome) -> Note:
+    """Return the refusal of programs whose inspection met a limit."""
+    return Note(kind="inspection", message=f"the traced programs are too large to inspect: {outcome.message}")
+
+
+def withhold_shape(fault: Fault) -> Fault:
+    """Return a fault met on a hidden shape without the message that would give the shape away."""
+    return fault.model_copy(
+        update={
+            "message": f"a shape that the statement allows but does not list fails (rule {fault.code})",
+            "remedy": "derive every size from the shapes of the inputs, and handle the last, partial tile",
+        }
+    )
 
 
 def forged_reply(detail: str) -> Fault:

@@ -6,7 +6,7 @@ from pipeline.execute.frames import Tensor
 from pipeline.library.formulas import evaluate_formula, evaluate_shape
 from pipeline.types import Case, CaseKind, Task, TensorSpec
 
-__all__ = ["distinct_shapes", "largest_scored_case", "tensors_at"]
+__all__ = ["distinct_shapes", "is_hidden", "largest_scored_case", "tensors_at"]
 
 
 def tensors_at(specs: tuple[TensorSpec, ...], axes: dict[str, int]) -> tuple[Tensor, ...]:
@@ -15,12 +15,20 @@ def tensors_at(specs: tuple[TensorSpec, ...], axes: dict[str, int]) -> tuple[Ten
 
 
 def distinct_shapes(task: Task) -> list[dict[str, int]]:
-    """Return the axes of the task's cases, each once, in the order of the cases."""
+    """Return the axes of the task's cases, each once; those that only hidden cases have come last.
+
+    So a fault that any listed shape shows is met on a listed shape, where its author may see the sizes.
+    """
     shapes: list[dict[str, int]] = []
-    for case in task.cases:
+    for case in sorted(task.cases, key=lambda case: case.kind is CaseKind.HIDDEN):
         if case.axes not in shapes:
             shapes.append(case.axes)
     return shapes
+
+
+def is_hidden(task: Task, axes: dict[str, int]) -> bool:
+    """Whether no listed case has the shape `axes`."""
+    return all(case.kind is CaseKind.HIDDEN for case in task.cases if case.axes == axes)
 
 
 def largest_scored_case(task: Task) -> Case:

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from typing import Final
 
 from markupsafe import Markup, escape
-from pygments import highlight
-from pygments.formatters.html import HtmlFormatter
-from pygments.lexers.python import PythonLexer
+from pygments import highlight  # type: ignore[import-untyped]
+from pygments.formatters.html import HtmlFormatter  # type: ignore[import-untyped]
+from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
 
 from pipeline.report.visible import show_controls
 
@@ -54,7 +54,9 @@ def _mark_up_lines(code: str) -> list[str]:
     plain = text.removesuffix("\n").split("\n")
     if len(text) <= _HIGHLIGHTED_CHARACTERS:
         lexer = PythonLexer(stripnl=False, ensurenl=True)
-        coloured = highlight(text, lexer, HtmlFormatter(nowrap=True)).removesuffix("\n").split("\n")
+        coloured: list[str] = (
+            highlight(text, lexer, HtmlFormatter(nowrap=True)).removesuffix("\n").split("\n")
+        )
         if len(coloured) == len(plain):
             return coloured
     return [str(escape(line)) for line in plain]

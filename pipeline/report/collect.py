@@ -1,6 +1,7 @@
 """Everything that the store knows about one grading or one batch, as one value each.
 
-The command line's ``show`` and the batch report both read through here, so that they cannot tell different stories.
+The command line's ``show`` and the batch report both read through here, so that they cannot tell different
+stories.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class Detail:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What went wrong, each once: at the door, in the build, in the run, in the inspection, at the judge's."""
+        """What went wrong, each once, in the order of the stages."""
         results = (self.submission.refusal, self.build, self.run, self.inspection, self.judgment)
         found = (result.fault for result in results if result is not None)
         return tuple(dict.fromkeys(fault for fault in found if fault is not None))

@@ -1,7 +1,7 @@
 """Figures of a report as inline SVG, drawn by matplotlib.
 
-The same numbers give the same bytes: ids come from a fixed salt, and no date or version is written. Colours are style
-variables of the page, so that figures follow its light and dark scheme.
+The same numbers give the same bytes: ids come from a fixed salt, and no date or version is written. Colours
+are style variables of the page, so that figures follow its light and dark scheme.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ from pipeline.types import Verdict
 
 __all__ = ["draw_funnel", "draw_overall", "draw_standing", "draw_verdicts"]
 
-#: Page variable of each colour role. Matplotlib draws in a stand-in that nothing else uses, replaced afterwards.
+#: Style variables of the page. Matplotlib draws in stand-ins that nothing else uses, replaced afterwards.
 _ROLES: Final = (
     "ink",
     "muted",
@@ -212,15 +212,16 @@ def _name_rows(axes: Axes, names: Sequence[str]) -> None:
 
 def _render(name: str, rows: float, draw: Callable[[Axes], None]) -> str:
     """Return what `draw` draws as an ``<svg>`` element, `rows` bars high."""
-    settings: dict[str, Any] = {
-        # Ids of one figure must not meet those of another in the same page.
-        "svg.hashsalt": f"nki-grader {name}",
-        "svg.fonttype": "none",
-        # A task called "$x$" is not mathematics.
-        "text.parse_math": False,
-        "font.family": "sans-serif",
-    }
-    with mpl.rc_context(settings):
+    with mpl.rc_context(
+        {
+            # Ids of one figure must not meet those of another in the same page.
+            "svg.hashsalt": f"nki-grader {name}",
+            "svg.fonttype": "none",
+            # A task called "$x$" is not mathematics.
+            "text.parse_math": False,
+            "font.family": "sans-serif",
+        }
+    ):
         figure = Figure(figsize=(_WIDTH, _ROW * rows + 0.2), layout="constrained")
         figure.patch.set_visible(False)
         axes = figure.add_subplot()

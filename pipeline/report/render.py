@@ -1,16 +1,17 @@
-"""Renders the report of a batch: one HTML file that needs nothing else, neither files nor scripts nor a network.
+"""Renders the report of a batch: one HTML file that needs no other files, no scripts and no network.
 
-What people submitted is hostile here: every text is escaped by the template engine, code by the highlighter, and
-invisible characters are made visible.
+What people submitted is hostile here: every text is escaped by the template engine, code by the highlighter,
+and invisible characters are made visible.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from tempfile import TemporaryFile
+from typing import Any, Final, TextIO
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -62,13 +63,17 @@ def write_report(store: Store, batch_id: str, path: Path) -> Path:
     check_report_path(path)
     collector = Collector(store)
     batch, rows = collector.load_batch(batch_id)
-    sections = count_sections(batch, rows, (collector.load_detail(row) for row in rows))
-    # Details are read a second time, one by one: a batch of any size needs the memory of one submission.
-    details = (collector.load_detail(row) for row in rows)
+    environment = _environment()
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.writelines(_render(sections, details))
+        # Numbers stand before details on the page but are known after them. Details wait in a file, so that a
+        # batch of any size is read once and needs the memory of one submission.
+        with TemporaryFile("w+", encoding="utf-8", newline="") as spool:
+            details = (collector.load_detail(row) for row in rows)
+            sections = count_sections(batch, rows, _spool(details, spool, environment))
+            spool.seek(0)
+            with unfinished.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(_render(sections, spool, environment))
         unfinished.replace(path)
     except OSError as error:
         raise _unwritable(path, f"the report cannot be written: {error.strerror}", "unwritable") from error
@@ -89,21 +94,25 @@ def _unwritable(path: Path, message: str, code: str) -> GraderError:
     )
 
 
-def _render(sections: Sections, details: Iterator[Detail]) -> Iterator[str]:
-    return (
-        _environment()
-        .get_template("report.html")
-        .generate(
-            sections=sections,
-            details=details,
-            parts=_PARTS,
-            version=__version__,
-            code_style=style_sheet(),
-            funnel=Markup(draw_funnel(sections.funnel)),
-            standing_figure=Markup(draw_standing(sections.standing)),
-            verdicts=Markup(draw_verdicts(sections.tasks)),
-            overall=Markup(draw_overall(sections.tasks)),
-        )
+def _spool(details: Iterable[Detail], spool: TextIO, environment: Environment) -> Iterator[Detail]:
+    """Pass `details` on, each after it was rendered into `spool`."""
+    template = environment.get_template("submission.html")
+    for number, detail in enumerate(details, 1):
+        spool.writelines(template.generate(detail=detail, number=number))
+        yield detail
+
+
+def _render(sections: Sections, details: TextIO, environment: Environment) -> Iterator[str]:
+    return environment.get_template("report.html").generate(
+        sections=sections,
+        # Rendered before, and escaped then.
+        details=map(Markup, details),
+        version=__version__,
+        code_style=style_sheet(),
+        funnel=Markup(draw_funnel(sections.funnel)),
+        standing_figure=Markup(draw_standing(sections.standing)),
+        verdicts=Markup(draw_verdicts(sections.tasks)),
+        overall=Markup(draw_overall(sections.tasks)),
     )
 
 
@@ -119,6 +128,7 @@ def _environment() -> Environment:
     environment.filters |= {"percent": _percent, "readable": _readable, "rate": _say_rate, "median": median}
     environment.globals |= {
         "cite": _cite,
+        "parts": _PARTS,
         "code": lambda detail: highlight_code(
             detail.submission.code, detail.summary.grading_id, detail.cited_lines
         ),

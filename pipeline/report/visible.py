@@ -1,7 +1,7 @@
 """Makes invisible characters of submitted text visible, wherever people read it.
 
-A terminal obeys escape sequences, and both terminals and browsers reorder text around bidirectional controls, so code
-could be shown that is not the code that ran ("Trojan Source", CVE-2021-42574).
+A terminal obeys escape sequences, and both terminals and browsers reorder text around bidirectional controls,
+so code could be shown that is not the code that ran ("Trojan Source", CVE-2021-42574).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VISIBLE: Final = {
 def show_controls(text: str) -> str:
     """Return `text` with every control and invisible formatting character replaced by a visible sign.
 
-    Line feeds and tabs stay; lone surrogates, which no output encoding takes, become ``⟦U+D800⟧`` and the like.
+    Line feeds and tabs stay; lone surrogates, which no encoding takes, become ``⟦U+D800⟧`` and the like.
     """
     shown = text.translate(_VISIBLE)
     if shown.isascii():

@@ -25,9 +25,9 @@ class Interval:
 def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> Interval:
     """Return Wilson's score interval for a binomial proportion, without continuity correction.
 
-    Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927);
-    recommended over the normal interval by R. G. Newcombe, Statistics in Medicine 17 (1998), as method 3. It keeps
-    its coverage near 0 and 1 and for few trials, where a batch's rates usually lie.
+    Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
+    (1927); method 3 of R. G. Newcombe, Statistics in Medicine 17 (1998), who recommends it over the normal
+    interval. It keeps its coverage near 0 and 1 and for few trials, where a batch's rates usually lie.
 
     Args:
         successes: Number of successes, 0 to `trials`.

@@ -38,11 +38,10 @@ class StoreSaver(BaseCheckpointSaver[int]):
         """Return the checkpoint that `config` names, or the newest of its thread and namespace."""
         thread, namespace = _place(config)
         name = get_checkpoint_id(config)
-        if name is not None:
-            found = self._transport.select("checkpoint", [thread, namespace, name])
-        else:
-            found = self._transport.select("checkpoint_latest", [thread, namespace])
-        return self._read(found[0]) if found else None
+        for row in self._transport.select("checkpoints_of_thread", [thread]):
+            if row[1] == namespace and name in (None, row[2]):
+                return self._read(row)
+        return None
 
     def list(
         self,
@@ -214,7 +213,7 @@ class StoreSaver(BaseCheckpointSaver[int]):
 
     def _read(self, row: Row) -> CheckpointTuple:
         thread, namespace, name, parent, kind, data, metadata_kind, metadata = row
-        writes = self._transport.select("checkpoint_writes", [thread, namespace, name])
+        writes = self._transport.select("writes_of_thread", [thread])
         return CheckpointTuple(
             config=_config(thread, namespace, name),
             checkpoint=self.serde.loads_typed((kind, data)),
@@ -222,7 +221,8 @@ class StoreSaver(BaseCheckpointSaver[int]):
             parent_config=_config(thread, namespace, parent) if parent else None,
             pending_writes=[
                 (task, channel, self.serde.loads_typed((value_kind, value)))
-                for task, channel, value_kind, value in writes
+                for of_namespace, of_name, task, channel, value_kind, value in writes
+                if (of_namespace, of_name) == (namespace, name)
             ],
         )
 

@@ -14,8 +14,9 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     # A grader on a machine without a network must not try to download an extension, nor wait for one.
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    # The machine's cores belong to the emulator.
+    # The machine's cores and memory belong to the emulator and the judge.
     "threads": "2",
+    "memory_limit": "2GB",
 }
 
 

@@ -36,14 +36,17 @@ class OwnerSilent(StoreError):
         )
 
 
-#: What DuckDB says, in lower case, and how we put it: code, message, remedy.
+_DISK_FULL = (
+    "disk_full",
+    "the disk or its quota is full: rows since the last commit are not stored",
+    "free some space and run the same command again",
+)
+
+#: What DuckDB or the system says, in lower case, and how we put it: code, message, remedy.
 _CAUSES = (
-    (
-        "no space left",
-        "disk_full",
-        "the disk is full: rows since the last commit are not stored",
-        "free some space and run the same command again",
-    ),
+    ("no space left", *_DISK_FULL),
+    ("file too large", *_DISK_FULL),
+    ("quota exceeded", *_DISK_FULL),
     (
         "could not set lock",
         "in_use",

@@ -11,10 +11,10 @@ from typing import Any
 
 import duckdb
 
+from pipeline.store.connection import connect
 from pipeline.store.errors import StoreError, explain
 from pipeline.store.journal import Journal
 from pipeline.store.queries import QUERIES
-from pipeline.store.connection import connect
 from pipeline.store.reader import Reader
 from pipeline.store.recovery import count_rows, decision_body, mark, recover
 from pipeline.store.rows import decision_commands

@@ -24,7 +24,7 @@ class Query:
 
 QUERIES = {
     "document": Query(
-        "SELECT kind, id, version, sha256, text FROM documents WHERE sha256 = $1 ORDER BY kind, id LIMIT 1",
+        "SELECT kind, id, version, sha256, text FROM documents WHERE sha256 = $1 ORDER BY kind, id",
         ("documents",),
         keyed=True,
     ),
@@ -148,23 +148,17 @@ QUERIES = {
         " ORDER BY d.decided_at, d.review_id",
         _REVIEW_TABLES,
     ),
-    "checkpoint_latest": Query(
+    # One condition and no LIMIT: with more of either DuckDB scans the table instead of using its index. Threads
+    # have few checkpoints.
+    "checkpoints_of_thread": Query(
         "SELECT thread_id, namespace, checkpoint_id, parent_id, checkpoint_type, checkpoint, metadata_type,"
-        " metadata FROM checkpoints WHERE thread_id = $1 AND namespace = $2"
-        " ORDER BY checkpoint_id DESC LIMIT 1",
+        " metadata FROM checkpoints WHERE thread_id = $1 ORDER BY checkpoint_id DESC",
         ("checkpoints",),
         keyed=True,
     ),
-    "checkpoint": Query(
-        "SELECT thread_id, namespace, checkpoint_id, parent_id, checkpoint_type, checkpoint, metadata_type,"
-        " metadata FROM checkpoints WHERE thread_id = $1 AND namespace = $2 AND checkpoint_id = $3",
-        ("checkpoints",),
-        keyed=True,
-    ),
-    "checkpoint_writes": Query(
-        "SELECT task_id, channel, value_type, value FROM checkpoint_writes"
-        " WHERE thread_id = $1 AND namespace = $2 AND checkpoint_id = $3"
-        " ORDER BY task_path, task_id, position",
+    "writes_of_thread": Query(
+        "SELECT namespace, checkpoint_id, task_id, channel, value_type, value FROM checkpoint_writes"
+        " WHERE thread_id = $1 ORDER BY task_path, task_id, position",
         ("checkpoint_writes",),
         keyed=True,
     ),

@@ -33,8 +33,9 @@ class Reader:
 
     def find(self, table: str, key: Sequence[Any]) -> Row | None:
         """Return the committed row of `table` under `key`, or None."""
-        rows = self._fetch(TABLES[table].lookup, key)
-        return rows[0] if rows else None
+        looked_in, wanted = TABLES[table], tuple(key)
+        rows = self._fetch(looked_in.lookup, [wanted[looked_in.key.index(looked_in.looked_up_by)]])
+        return next((row for row in rows if looked_in.key_of(row) == wanted), None)
 
     def _fetch(self, sql: str, parameters: Sequence[Any]) -> list[Row]:
         try:

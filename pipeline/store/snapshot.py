@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,9 +29,11 @@ def publish_snapshot(reader: Reader, path: Path) -> Path:
         StoreError: If it cannot be written.
     """
     target = snapshot_path(path)
-    draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+    draft = target.with_name(target.name + ".part")
     try:
-        draft.unlink(missing_ok=True)
+        # A kill in the middle leaves one behind; only the owner publishes, so nobody else is writing it.
+        for leftover in (draft, draft.with_name(draft.name + ".wal")):
+            leftover.unlink(missing_ok=True)
         with reader.cursor() as cursor:
             row = cursor.execute("SELECT current_database()").fetchone()
             source = _quote(str(row[0]) if row else "", '"')

@@ -169,14 +169,11 @@ class Store:
         self._write(rows.stage_commands(record))
 
     def link_stages(self, grading_id: str, keys: Mapping[str, str]) -> None:
-        """Say which records belong to a grading: stage to key, in the order of the stages."""
-        links: list[Row] = []
-        for stage, key in keys.items():
-            known = self._transport.find("stage_links", [grading_id, stage])
-            if known is None or known[-1] != key:
-                links.append((grading_id, stage, key))
-        if links:
-            self._write([Insert("stage_links", links)])
+        """Say which records belong to a grading: stage to key, in the order of the stages.
+
+        Of several keys for one stage the last one linked counts.
+        """
+        self._write([Insert("stage_links", [(grading_id, stage, key) for stage, key in keys.items()])])
 
     def list_stages(self, grading_id: str) -> dict[str, str]:
         """Return stage to key of a grading, in the order in which they were linked."""

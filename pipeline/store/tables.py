@@ -18,6 +18,8 @@ class Table:
     columns: dict[str, str]
     """Name to DuckDB type, in the order of a row's values."""
     key: tuple[str, ...]
+    looked_up_by: str
+    """The column of the key that tells most rows apart; it has an index."""
     repeats: bool = False
     """Whether a key may have several rows, of which the newest counts."""
     cached: bool = False
@@ -47,10 +49,12 @@ class Table:
 
     @cached_property
     def lookup(self) -> str:
-        """Statement that takes a key and returns at most one row."""
-        conditions = " AND ".join(f"{name} = ${place}" for place, name in enumerate(self.key, 1))
-        newest = " ORDER BY seq DESC LIMIT 1" if self.repeats else ""
-        return f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {conditions}{newest}"  # noqa: S608
+        """Statement that takes the value of `looked_up_by` and returns every row with it, the newest first.
+
+        One condition and no LIMIT: with more of either DuckDB scans the table instead of using an index.
+        """
+        newest = " ORDER BY seq DESC" if self.repeats else ""
+        return f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {self.looked_up_by} = $1{newest}"  # noqa: S608
 
     @cached_property
     def _values(self) -> str:
@@ -60,10 +64,13 @@ class Table:
         return f"INTO {self.name} ({', '.join(self.columns)}) SELECT {lists}"
 
 
-def _table(name: str, key: str, columns: str, *, repeats: bool = False, cached: bool = False) -> Table:
+def _table(
+    name: str, key: str, columns: str, *, by: str = "", repeats: bool = False, cached: bool = False
+) -> Table:
     pairs = [column.partition(":") for column in columns.split()]
     kinds = {column: kind.upper() or "VARCHAR" for column, _, kind in pairs}
-    return Table(name, kinds, tuple(key.split()), repeats, cached)
+    names = tuple(key.split())
+    return Table(name, kinds, names, by or names[0], repeats, cached)
 
 
 _OF_STAGE = "stage key position"
@@ -84,6 +91,7 @@ _ALL = (
         "stages",
         "stage key",
         "stage key output details seconds:double verdict overall:double passed:boolean",
+        by="key",
         cached=True,
     ),
     _table("stage_links", "grading_id stage", "grading_id stage key", repeats=True),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -192,11 +191,14 @@ class Writer:
             return self._accepted
 
     def _commit(self, group: _Group) -> StoreError | None:
+        steps = list(_merge(group.commands))
         try:
-            self._connection.execute("BEGIN")
-            for sql, parameters in _merge(group.commands):
-                self._connection.execute(sql, parameters)
-            self._connection.execute("COMMIT")
+            try:
+                self._transact(steps, self._append)
+            except duckdb.ConstraintException:
+                # A key is there already: rare, since work that is known is not done again.
+                self._connection.execute("ROLLBACK")
+                self._transact(steps, self._insert)
         except duckdb.Error as error:
             # The connection is not used again: the transaction ends with it, whatever state it is in.
             return explain(error, self._path)
@@ -205,34 +207,52 @@ class Writer:
             return StoreError("bad_rows", f"rows could not be written: {error!r}", where=str(self._path))
         return None
 
+    def _transact(self, steps: Iterable[Command], put: Callable[[Insert], None]) -> None:
+        self._connection.execute("BEGIN")
+        for step in steps:
+            if isinstance(step, Execute):
+                self._connection.execute(STATEMENTS[step.statement].sql, step.parameters)
+            else:
+                put(step)
+        self._connection.execute("COMMIT")
 
-def _merge(commands: Iterable[Command]) -> Iterable[tuple[str, list[Any]]]:
-    """Yield few large statements that have the effect of many small commands."""
+    def _append(self, insert: Insert) -> None:
+        """Put rows whose keys are new: three times faster than a statement that looks."""
+        columns = list(TABLES[insert.table].columns)
+        with self._connection.appender(insert.table, columns=columns) as appender:
+            appender.append_rows([tuple(row) for row in insert.rows])
+
+    def _insert(self, insert: Insert) -> None:
+        """Put rows of which some keys may be there already."""
+        table = TABLES[insert.table]
+        columns = [list(column) for column in zip(*insert.rows, strict=True)]
+        self._connection.execute(table.replace if insert.replace else table.insert, columns)
+
+
+def _merge(commands: Iterable[Command]) -> Iterable[Command]:
+    """Yield few large commands that have the effect of many small ones; each touches a key once."""
     inserts: dict[str, list[Row]] = defaultdict(list)
-    replacements: dict[str, dict[tuple[object, ...], Row]] = defaultdict(dict)
+    by_key: dict[tuple[str, bool], dict[tuple[object, ...], Row]] = defaultdict(dict)
 
-    def drain() -> Iterable[tuple[str, list[Any]]]:
-        for name, rows in inserts.items():
-            yield TABLES[name].insert, _columns(rows)
-        for name, by_key in replacements.items():
-            yield TABLES[name].replace, _columns(list(by_key.values()))
+    def drain() -> Iterable[Command]:
+        merged = [Insert(name, rows) for name, rows in inserts.items()]
+        merged += [Insert(name, list(found.values()), replace) for (name, replace), found in by_key.items()]
+        yield from (insert for insert in merged if insert.rows)
         inserts.clear()
-        replacements.clear()
+        by_key.clear()
 
     for command in commands:
-        if isinstance(command, Insert) and not command.rows:
-            continue
         if isinstance(command, Execute):
             yield from drain()
-            yield STATEMENTS[command.statement].sql, command.parameters
-        elif command.replace:
-            # One statement may not touch a row twice: the last of equal keys stands for all.
-            key_of = TABLES[command.table].key_of
-            replacements[command.table].update((key_of(row), row) for row in command.rows)
-        else:
+            yield command
+        elif TABLES[command.table].repeats:
             inserts[command.table].extend(command.rows)
+        else:
+            key_of = TABLES[command.table].key_of
+            known = by_key[command.table, command.replace]
+            for row in command.rows:
+                if command.replace:
+                    known[key_of(row)] = row
+                else:
+                    known.setdefault(key_of(row), row)
     yield from drain()
-
-
-def _columns(rows: list[Row]) -> list[Any]:
-    return [list(column) for column in zip(*rows, strict=True)]

@@ -24,7 +24,7 @@ class Fact(Frozen):
 
     @property
     def digits(self) -> str:
-        """The value as feedback prints and cites it: floats to four significant digits, flags as yes or no."""
+        """The value as feedback prints and cites it: floats to four digits, flags as yes or no."""
         if isinstance(self.value, bool):
             return "yes" if self.value else "no"
         return f"{self.value:.4g}" if isinstance(self.value, float) else str(self.value)

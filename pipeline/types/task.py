@@ -88,8 +88,6 @@ class Policy(Frozen):
     """What a submission may do besides computing the answer."""
 
     mutates_inputs: bool = False
-    constant_bytes: int = Field(default=65536, ge=0)
-    """Largest constant tensor that may be baked into a program."""
 
 
 class Solution(Frozen):

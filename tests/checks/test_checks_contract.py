@@ -117,12 +117,14 @@ def test_the_honest_answer_fails_no_check(check: Check) -> None:
     assert check.inspect(an_honest_answer()).status is not CheckStatus.FAILED
 
 
-def test_checks_say_nothing_of_hidden_shapes() -> None:
+@pytest.mark.parametrize("verdict", [Verdict.INCORRECT, Verdict.UNSUPPORTED, Verdict.RUNTIME_ERROR])
+@pytest.mark.parametrize("listed", [Verdict.CORRECT, Verdict.INCORRECT])
+def test_checks_say_nothing_of_hidden_shapes(listed: Verdict, verdict: Verdict) -> None:
     evidence = an_honest_answer(
         build=a_build(a_program(), a_program(axes={"M": 777}, unwritten={"out": 777})),
         run=a_run(
-            a_case("small"),
-            a_case("secret", Verdict.INCORRECT, "output differs at [776]", errors=(an_error(1.0),)),
+            a_case("small", listed),
+            a_case("secret", verdict, "output differs at [776]", errors=(an_error(1.0),)),
         ),
     )
     reports = inspect_all(evidence)

@@ -49,6 +49,20 @@ def test_a_size_that_separates_right_from_wrong_names_its_loop() -> None:
     assert "loop over K" in said
 
 
+def test_all_axes_that_separate_are_named() -> None:
+    said = str(suggest_cause([right(M=128, K=128), wrong(M=256, K=512)]))
+    assert "right up to M = 128, K = 128 and wrong from M = 256, K = 512 on" in said
+    assert "the loop over M and the loop over K" in said
+
+
+def test_sizes_within_one_tile_separate_nothing() -> None:
+    assert suggest_cause([right(M=7), wrong(M=64), wrong(M=256)]) is None
+
+
+def test_a_telling_error_outranks_a_telling_size() -> None:
+    assert "bfloat16" in str(suggest_cause([right(M=128), wrong(1.7e-3, M=256)]))
+
+
 @pytest.mark.parametrize(
     ("errors", "dtype"),
     [

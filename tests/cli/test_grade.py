@@ -20,16 +20,12 @@ def again(graded: Path) -> Ended:
 
 
 def test_each_submission_is_one_row_with_its_verdict_beside_the_expected_one(again: Ended) -> None:
-    rows = {
-        line.split()[0].rpartition("/")[2]: line.split()[1:5]
-        for line in again.out.splitlines()
-        if ".py" in line
-    }
+    rows = {line.split()[1]: line.split()[2:5] for line in again.out.splitlines() if line.startswith("g-")}
     assert rows == {
-        "good_add.py": ["tiny_add", "correct", "✓", "correct"],
-        "good_add_swapped.py": ["tiny_add", "correct", "✓", "correct"],
-        "bad_multiplies.py": ["tiny_add", "incorrect", "✓", "incorrect"],
-        "bad_syntax.py": ["tiny_add", "compile_error", "✓", "compile_error"],
+        "good_add.py": ["tiny_add", "✓", "correct"],
+        "good_add_swapped.py": ["tiny_add", "✓", "correct"],
+        "bad_multiplies.py": ["tiny_add", "✓", "incorrect"],
+        "bad_syntax.py": ["tiny_add", "✓", "compile_error"],
     }
     assert "4 of 4 verdicts as expected" in again.out
 
@@ -44,6 +40,21 @@ def test_report_and_queue_are_named(graded: Path, again: Ended) -> None:
     assert f"Report: {report}\n" in again.out
     assert f"Queue:  nki-grader review list --db {graded}\n" in again.out
     assert report.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_the_id_of_a_row_shows_its_grading(graded: Path, again: Ended) -> None:
+    (line,) = [line for line in again.out.splitlines() if "bad_syntax.py" in line]
+    assert "bad_syntax.py" in run("show", line.split()[0], "--db", graded).out
+
+
+def test_submissions_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    for folder, code in (("a", "def kernel(:\n"), ("b", "def kernel(::\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "k.py").write_text(code)
+    given = (tmp_path / "a", tmp_path / "b", "--task", "tiny_add", "--tasks", TINY_TASKS)
+    ended = run("grade", *given, "--db", tmp_path / "g.duckdb")
+    assert f" {tmp_path}/a/k.py " in ended.out
+    assert f" {tmp_path}/b/k.py " in ended.out
 
 
 def test_json_holds_what_the_table_shows(graded: Path) -> None:
@@ -71,7 +82,7 @@ def test_a_verdict_that_differs_from_the_expected_one_is_exit_code_3(tmp_path: P
         tmp_path / "g.duckdb",
     )
     assert ended.code == 3
-    assert "✗ timeout" in ended.out
+    assert "✗ compile_error, expected timeout" in ended.out
     assert "0 of 1 verdicts as expected" in ended.out
 
 
@@ -84,7 +95,7 @@ def test_rejected_inputs_are_listed_with_the_reason_and_harm_nobody(tmp_path: Pa
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = run("grade", source, "--tasks", TINY_TASKS, "--db", tmp_path / "g.duckdb")
     assert ended.code == 0
-    assert "1 submissions: 1 graded, 0 waiting for a person, 0 held, 1 rejected" in ended.out
+    assert "1 submission: 1 graded, 0 waiting for a person, 0 held, 1 rejected" in ended.out
     assert "rows.jsonl:2" in ended.out
     assert "no_such_task" in ended.out
 

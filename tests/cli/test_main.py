@@ -88,7 +88,7 @@ def test_a_terminal_that_cannot_encode_a_sign_gets_its_number(graded: Path) -> N
     ended = subprocess.run(
         [sys.executable, "-m", "pipeline.cli.main", "show", review, "--db", str(graded)],
         capture_output=True,
-        env={"PYTHONIOENCODING": "ascii", "PATH": "/usr/bin:/bin"},
+        env={"PYTHONIOENCODING": "latin-1", "PATH": "/usr/bin:/bin"},
         check=True,
     )
-    assert b"\\u25cf" in ended.stdout
+    assert b"\\u2014" in ended.stdout

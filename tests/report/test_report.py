@@ -49,8 +49,8 @@ def test_the_page_needs_no_script_and_loads_nothing(html: str, page: Page) -> No
 
 def test_hostile_text_reaches_the_reader_as_text_in_every_place(html: str, page: Page) -> None:
     assert "<script" not in html
-    # Code, the kept response, the printed log, origin (twice), fault, reason of route (twice), case, level, feedback,
-    # overall, check.
+    # Code, the kept response, the printed log, origin (twice), fault, reason of route (twice), case, level,
+    # feedback, overall, check.
     assert page.words.count(" ".join(ATTACK.split())) >= 10
 
 
@@ -126,7 +126,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one_whole(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(GraderError, match="report.html: the report cannot be written: No space left"):
+    with pytest.raises(GraderError, match=r"report\.html: the report cannot be written: No space left"):
         write_report(store, BATCH, path)
     assert path.read_text() == "the old one"
     assert list(tmp_path.iterdir()) == [path]

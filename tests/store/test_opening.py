@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import duckdb
@@ -16,6 +19,7 @@ from pipeline.store.schema import migrate, newest_version
 from pipeline.store.server import choose_socket
 from pipeline.store.tables import TABLES
 from tests.store.examples import database, save_waiting, submission
+from tests.store.processes import started
 
 
 def refused(path: Path, *, read_only: bool = False) -> str:
@@ -201,9 +205,26 @@ def test_a_leftover_socket_is_no_obstacle(tmp_path: Path) -> None:
         assert (owner.is_owner, client.is_owner) == (True, False)
 
 
-def test_a_full_disk_is_said_in_one_line() -> None:
-    error = duckdb.IOException('IO Error: Could not write file "x": No space left on device')
-    assert str(explain(error, Path("x"))) == (
-        "x: the disk is full: rows since the last commit are not stored "
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG, errno.EDQUOT])
+def test_a_full_disk_is_said_in_one_line_whoever_notices_it(number: int) -> None:
+    expected = (
+        "x: the disk or its quota is full: rows since the last commit are not stored "
         "(free some space and run the same command again)"
     )
+    assert str(explain(OSError(number, os.strerror(number)), Path("x"))) == expected
+    told = duckdb.IOException(f'IO Error: Could not write file "x": {os.strerror(number)}')
+    assert str(explain(told, Path("x"))) == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_kill_while_the_database_is_being_made_leaves_one_that_opens(tmp_path: Path, seed: int) -> None:
+    path = database(tmp_path)
+    with started("hold", path) as process:
+        while not path.with_name(path.name + ".lock").exists():
+            time.sleep(0.001)
+        time.sleep(random.Random(seed).uniform(0.0, 0.15))
+        process.kill()
+        process.wait()
+    with open_store(path) as store:
+        assert store.notices == []
+        save_waiting(store, "a")

@@ -207,3 +207,17 @@ def another_program(path: Path) -> Iterator[None]:
             yield
         finally:
             process.kill()
+
+
+def test_a_refused_write_is_one_line_and_costs_nothing_that_was_flushed(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    with started("fill_the_disk", path) as process:
+        first, later = everything_heard(process)
+    assert first["fault"].startswith(f"{path}: ")
+    assert "the disk or its quota is full" in first["fault"]
+    assert later["code"] == "disk_full"
+    with open_store(path) as store:
+        assert store.notices == []
+        assert first["flushed"] > 0
+        for number in range(first["flushed"]):
+            assert store.load_submission(f"s-{number}") == submission(str(number))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
 from pathlib import Path
 
-from pipeline.store import Store, open_store
+from pipeline.store import Store, StoreError, open_store
 from tests.store.examples import batch, decision, grade, save_waiting, stage, submission
 
 
@@ -26,7 +27,7 @@ def wal_size(path: Path) -> int:
 
 
 def close_two_batches(store: Store) -> None:
-    """Two closed batches of two gradings each and one decision; says how long the log is after each commit."""
+    """Two closed batches of two gradings each and one decision; says how long the log is each time."""
     for name in ("one", "two"):
         members = (f"{name}1", f"{name}2")
         store.open_batch(batch(name, *members))
@@ -90,6 +91,25 @@ def hold_and_leave_a_child(store: Store) -> None:
     die()
 
 
+def fill_the_disk(store: Store) -> None:
+    """Writes until the system refuses, and says what the store made of it."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))
+    number = 0
+    try:
+        while True:
+            store.save_artifact(number.to_bytes(4, "big") + os.urandom(1 << 16), "application/octet-stream")
+            store.save_submissions([submission(str(number))])
+            store.flush()
+            number += 1
+    except StoreError as error:
+        say(flushed=number, fault=str(error), code=error.fault.code)
+    try:
+        store.save_submissions([submission("after")])
+    except StoreError as error:
+        say(code=error.fault.code)
+    die()
+
+
 def grade_one(store: Store) -> None:
     """What a second process does while a batch runs elsewhere."""
     save_waiting(store, "other")
@@ -107,6 +127,7 @@ ACTIONS = {
         hold,
         hold_and_freeze,
         hold_and_leave_a_child,
+        fill_the_disk,
         grade_one,
     )
 }

@@ -45,19 +45,23 @@ def memory_peaks(program: Program) -> MemoryPeaks:
     Args:
         program: A validated program.
     """
+    return _peaks(program, Lifetimes.of(program))
+
+
+def _peaks(program: Program, lifetimes: Lifetimes) -> MemoryPeaks:
     bank = TARGETS[program.target].psum_bank_bytes
-    lifetimes = Lifetimes.of(program)
+    footprints: dict[int, tuple[str, int]] = {}
     peaks = {"sbuf": (0, 0), "psum": (0, 0)}
     live = {"sbuf": 0, "psum": 0}
     for position in sorted(lifetimes.opened.keys() | lifetimes.closed.keys()):
         for tensor in lifetimes.opened.get(position, ()):
-            memory, size = _footprint(program, tensor, bank)
+            footprints[tensor] = memory, size = _footprint(program, tensor, bank)
             live[memory] = live.get(memory, 0) + size
         for memory, (peak, _) in peaks.items():
             if live[memory] > peak:
                 peaks[memory] = (live[memory], program.instructions[position].line)
         for tensor in lifetimes.closed.get(position, ()):
-            memory, size = _footprint(program, tensor, bank)
+            memory, size = footprints.get(tensor, ("hbm", 0))  # an input was never opened
             live[memory] = live.get(memory, 0) - size
     return MemoryPeaks(peaks["sbuf"][0], peaks["psum"][0], peaks["sbuf"][1], peaks["psum"][1])
 
@@ -71,7 +75,7 @@ def _footprint(program: Program, index: int, bank: int) -> tuple[str, int]:
 
 def _sbuf(subject: Subject) -> Iterator[Breach]:
     target = TARGETS[subject.program.target]
-    peaks = memory_peaks(subject.program)
+    peaks = _peaks(subject.program, subject.lifetimes)
     if peaks.sbuf_bytes > target.sbuf_bytes_per_partition:
         yield Breach(
             f"{peaks.sbuf_bytes} bytes of SBUF per partition are alive at once, {target.name} has "
@@ -83,7 +87,7 @@ def _sbuf(subject: Subject) -> Iterator[Breach]:
 
 def _psum(subject: Subject) -> Iterator[Breach]:
     target = TARGETS[subject.program.target]
-    peaks = memory_peaks(subject.program)
+    peaks = _peaks(subject.program, subject.lifetimes)
     if peaks.psum_bytes > target.psum_bytes_per_partition:
         yield Breach(
             f"{peaks.psum_bytes // target.psum_bank_bytes} PSUM banks are alive at once, {target.name} has "

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
+from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations import ALL_TARGETS, Severity
 from pipeline.emulator.program.instructions import Program
-from pipeline.emulator.program.resolution import resolve
+from pipeline.emulator.program.lifetimes import Lifetimes
+from pipeline.emulator.program.resolution import partition_elements, resolve
 
-__all__ = ["Breach", "Rule", "Subject", "Violation"]
+__all__ = ["Breach", "Geometry", "Rule", "Subject", "Violation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,32 @@ class Violation:
     message: str
     severity: Severity
     line: int
+
+
+class Geometry(NamedTuple):
+    """How an instruction addresses a tensor.
+
+    Attributes:
+        memory: ``"hbm"``, ``"sbuf"`` or ``"psum"``.
+        dtype: Of the elements touched.
+        dims: (stride, count) per dimension; on chip the first is the partition dimension.
+        start: First partition.
+        column: First element within its partition.
+        width: Elements of one partition of the tensor.
+        partition_bytes: Bytes of one partition of the tensor.
+        written: Whether the instruction writes it.
+        by_dma: Whether DMA addresses it.
+    """
+
+    memory: str
+    dtype: str
+    dims: tuple[tuple[int, int], ...]
+    start: int = 0
+    column: int = 0
+    width: int = 0
+    partition_bytes: int = 0
+    written: bool = False
+    by_dma: bool = False
 
 
 class Subject:
@@ -50,6 +79,57 @@ class Subject:
         for position, index in enumerate(self.resolution.indices):
             uses[index].setdefault(self.program.instructions[position].line, position)
         return uses
+
+    @cached_property
+    def lifetimes(self) -> Lifetimes:
+        """When each tensor comes and goes."""
+        return Lifetimes.of(self.program)
+
+    @cached_property
+    def geometries(self) -> dict[Geometry, dict[int, tuple[int, int]]]:
+        """Per distinct geometry, the (instruction, tensor slot) that first uses it on each line."""
+        program, calls = self.program, self.resolution.calls
+        bases = [self._geometry(index) for index in range(len(program.patterns))]
+        numbers: dict[Geometry, int] = {}
+        number_of = [numbers.setdefault(base, len(numbers)) for base in bases]
+        written = [
+            [parameter.kind.written for parameter in call.operation.tensor_parameters] for call in calls
+        ]
+        found: dict[tuple[int, bool, bool], dict[int, tuple[int, int]]] = {}
+        for position, (instruction, index) in enumerate(
+            zip(program.instructions, self.resolution.indices, strict=True)
+        ):
+            by_dma = calls[index].engine == "dma"
+            for slot, pattern in enumerate(instruction.tensors):
+                if pattern >= 0:
+                    key = (number_of[pattern], written[index][slot], by_dma)
+                    found.setdefault(key, {}).setdefault(instruction.line, (position, slot))
+        distinct = list(numbers)
+        return {
+            distinct[number]._replace(written=is_written, by_dma=by_dma): uses
+            for (number, is_written, by_dma), uses in found.items()
+        }
+
+    def _geometry(self, index: int) -> Geometry:
+        pattern = self.program.patterns[index]
+        dims = pattern.dims or ((1, 1),)
+        memory = self.resolution.operands[index].memory
+        if memory == "hbm":
+            return Geometry(memory, pattern.dtype, dims)
+        tensor = self.program.tensors[pattern.tensor]
+        partition_bytes = DTYPES[tensor.dtype].itemsize
+        for size in tensor.shape[1:]:
+            partition_bytes *= size
+        width = partition_elements(self.program, index)
+        start, column = divmod(pattern.offset, width)
+        return Geometry(memory, pattern.dtype, dims, start, column, width, partition_bytes)
+
+    def argument(self, position: int, slot: int) -> str:
+        """Return how a message calls an argument: operation, parameter and tensor."""
+        instruction = self.program.instructions[position]
+        operation = self.resolution.calls[self.resolution.indices[position]].operation
+        tensor = self.program.patterns[instruction.tensors[slot]].tensor
+        return f"{operation.name}: {operation.tensor_parameters[slot].name} ({self.name(tensor)})"
 
     def name(self, tensor: int) -> str:
         """Return a tensor's name, printable and short whatever the program holds."""

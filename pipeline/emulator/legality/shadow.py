@@ -6,29 +6,15 @@ more than the execution (facts/emulator_findings.md section 2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.program.geometry import covers, tensor_bytes
 from pipeline.emulator.program.instructions import AccessPattern, Program
-from pipeline.emulator.program.lifetimes import tensor_bytes
 
-__all__ = ["Shadow", "may_overlap"]
-
-
-def may_overlap(dims: Iterable[tuple[int, int]]) -> bool:
-    """Return whether two index tuples of a pattern may meet on one element.
-
-    False only if each stride clears the extent of all smaller ones, which proves that none do.
-    """
-    extent = 0
-    for stride, count in sorted((abs(stride), count) for stride, count in dims if count > 1):
-        if stride <= extent:
-            return True
-        extent += stride * (count - 1)
-    return False
+__all__ = ["Shadow"]
 
 
 class Shadow:
@@ -57,7 +43,7 @@ class Shadow:
         tensor = pattern.tensor
         if tensor in self._whole:
             return
-        if self._covers(pattern):
+        if covers(self._program, pattern):
             self.mark_tensor(tensor)
             return
         known = self._patterns.setdefault(tensor, set())
@@ -98,13 +84,6 @@ class Shadow:
             return np.arange(tensor_bytes(self._program, tensor) // size)
         marks = self._marks[tensor].reshape(-1, size // self._units[tensor])
         return np.flatnonzero(~marks.all(axis=1))
-
-    def _covers(self, pattern: AccessPattern) -> bool:
-        elements = 1
-        for _, count in pattern.dims:
-            elements *= count
-        size = elements * DTYPES[pattern.dtype].itemsize
-        return size == tensor_bytes(self._program, pattern.tensor) and not may_overlap(pattern.dims)
 
     def _view(self, pattern: AccessPattern) -> tuple[np.ndarray[Any, Any], int]:
         """Return a pattern's marks, one integer per element, and the integer that means marked."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.machine.errors import MachineError
-from pipeline.emulator.machine.memory import Array, Window, allocate, window_of
-from pipeline.emulator.operations import OPERATIONS, Call, Kernel, Registers, Severity
+from pipeline.emulator.machine.memory import Array, Window, store_of, window_of
+from pipeline.emulator.operations import OPERATIONS, Call, Kernel, ParameterKind, Registers, Severity
+from pipeline.emulator.program.geometry import covers
 from pipeline.emulator.program.instructions import Program
 from pipeline.emulator.program.lifetimes import Lifetimes
 from pipeline.emulator.program.limits import DEFAULT_LIMITS
@@ -24,12 +25,17 @@ _MEMORY_BYTES: Final = 4 << 30
 _NUMPY_ERRORS: Final = (ValueError, TypeError, IndexError, KeyError, OverflowError, ZeroDivisionError)
 
 
+#: One instruction, decoded: kernel, patterns, tensors it opens, patterns it uses first, tensors it closes,
+#: and the patterns that die with them.
+_Step = tuple[Kernel, tuple[int, ...], Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
+_NONE: Final[tuple[int, ...]] = ()
+
+
 class Machine:
     """A program, ready to run.
 
-    Engines compute in float32 and round once when they write; matrix products are BLAS products, so run with
-    one BLAS thread (``OPENBLAS_NUM_THREADS=1`` before NumPy is imported) for speed and equal results
-    everywhere.
+    Engines compute in float32 and round once when they write. Matrix products are BLAS products: run with one
+    BLAS thread (``OPENBLAS_NUM_THREADS=1`` before NumPy is imported), for speed and for equal results.
 
     Attributes:
         program: What it runs.
@@ -54,27 +60,25 @@ class Machine:
 
         Raises:
             MachineError: If the program exceeds `budget` or `memory_bytes`, or an instruction breaks a limit
-            of its
-                operation.
+                of its operation.
         """
         self.program = program
         resolution = resolve(program)
         self._check_budget(resolution.calls, resolution.indices, budget)
         lifetimes = Lifetimes.of(program)
-        self.peak_bytes = lifetimes.peak_bytes
+        self.peak_bytes = lifetimes.peak_bytes(program)
         if self.peak_bytes > memory_bytes:
-            raise MachineError(
-                "memory", f"{self.peak_bytes} bytes of tensors alive at once, limit {memory_bytes}"
-            )
+            message = f"{self.peak_bytes} bytes of tensors alive at once, limit {memory_bytes}"
+            raise MachineError("memory", message)
         first_lines = _first_lines(program, resolution.indices, len(resolution.calls))
         with np.errstate(all="ignore"):
-            self._kernels: list[Kernel] = [
-                _bind(call, line) for call, line in zip(resolution.calls, first_lines, strict=True)
-            ]
-        self._indices = resolution.indices
-        self._lifetimes = lifetimes
+            kernels = [_bind(call, line) for call, line in zip(resolution.calls, first_lines, strict=True)]
         self._windows: list[Window] = [window_of(pattern) for pattern in program.patterns]
-        self._patterns_of = _patterns_of_tensors(program, lifetimes)
+        overwritten = _overwritten_first(program, lifetimes)
+        self._stores = [
+            store_of(tensor, exposed=index not in overwritten) for index, tensor in enumerate(program.tensors)
+        ]
+        self._steps = _steps(program, lifetimes, [kernels[index] for index in resolution.indices])
         self.mutated_inputs = _mutated_inputs(program, resolution.calls, resolution.indices)
 
     def run(self, inputs: Sequence[Array], *, poison: int = 0) -> list[Array]:
@@ -91,31 +95,26 @@ class Machine:
             ValueError: If the inputs do not match the program's declarations.
             MachineError: If an instruction fails; names its line.
         """
-        program, windows, kernels = self.program, self._windows, self._kernels
-        opened, closed, fresh = self._lifetimes.opened, self._lifetimes.closed, self._lifetimes.views
-        buffers: dict[int, Array] = self._load(inputs)
+        program, windows, stores = self.program, self._windows, self._stores
+        buffers: list[Array | None] = self._load(inputs)
         # The last entry is what pattern index -1, an absent tensor, finds.
         views: list[Array | None] = [None] * (len(windows) + 1)
         registers = Registers(np.full(_LANES, np.nan, np.float32), np.full(_LANES, np.nan, np.float32))
         position = -1
         try:
             with np.errstate(all="ignore"):
-                for position, instruction in enumerate(program.instructions):
-                    patterns = instruction.tensors
-                    if position in opened:
-                        for tensor in opened[position]:
-                            buffers[tensor] = allocate(program.tensors[tensor], poison)
-                    if position in fresh:
-                        for pattern in fresh[position]:
-                            shape, dtype, offset, strides = windows[pattern]
-                            buffer = buffers[program.patterns[pattern].tensor]
-                            views[pattern] = np.ndarray(shape, dtype, buffer, offset, strides)
-                    kernels[self._indices[position]](registers, *[views[pattern] for pattern in patterns])
-                    if position in closed:
-                        for tensor in closed[position]:
-                            del buffers[tensor]
-                            for pattern in self._patterns_of[tensor]:
-                                views[pattern] = None
+                for position, step in enumerate(self._steps):  # noqa: B007 - the handlers read it
+                    kernel, patterns, opened, fresh, closed, stale = step
+                    for tensor in opened:
+                        buffers[tensor] = stores[tensor].allocate(poison)
+                    for pattern in fresh:
+                        tensor, shape, dtype, offset, strides = windows[pattern]
+                        views[pattern] = np.ndarray(shape, dtype, buffers[tensor], offset, strides)
+                    kernel(registers, *[views[pattern] for pattern in patterns])
+                    for pattern in stale:
+                        views[pattern] = None
+                    for tensor in closed:
+                        buffers[tensor] = None
         except MemoryError:
             raise MachineError(
                 "memory", "not enough memory for this instruction", self._line(position)
@@ -137,11 +136,11 @@ class Machine:
         ]
         return f"{operation.name} cannot run on {', '.join(operands)}"
 
-    def _load(self, inputs: Sequence[Array]) -> dict[int, Array]:
+    def _load(self, inputs: Sequence[Array]) -> list[Array | None]:
         program = self.program
         if len(inputs) != len(program.inputs):
             raise ValueError(f"{len(inputs)} inputs given, the program takes {len(program.inputs)}")
-        buffers: dict[int, Array] = {}
+        buffers: list[Array | None] = [None] * len(program.tensors)
         for index, array in zip(program.inputs, inputs, strict=True):
             tensor = program.tensors[index]
             storage = DTYPES[tensor.dtype].storage
@@ -153,10 +152,11 @@ class Machine:
             buffers[index] = np.array(array, order="C").reshape(-1)
         return buffers
 
-    def _output(self, index: int, buffers: dict[int, Array], poison: int) -> Array:
-        tensor = self.program.tensors[index]
-        buffer = buffers[index] if index in buffers else allocate(tensor, poison)
-        return buffer.reshape(tensor.shape)
+    def _output(self, index: int, buffers: list[Array | None], poison: int) -> Array:
+        buffer = buffers[index]
+        if buffer is None:
+            buffer = self._stores[index].allocate(poison)
+        return buffer.reshape(self.program.tensors[index].shape)
 
     def _check_budget(self, calls: list[Call], indices: list[int], budget: int) -> None:
         costs = [_work(call) for call in calls]
@@ -199,15 +199,43 @@ def _first_lines(program: Program, indices: list[int], calls: int) -> list[int]:
     return lines
 
 
-def _patterns_of_tensors(program: Program, lifetimes: Lifetimes) -> dict[int, list[int]]:
-    """Return the patterns that are used, by tensor, for every tensor that is freed."""
-    result: dict[int, list[int]] = {tensor: [] for freed in lifetimes.closed.values() for tensor in freed}
-    for used in lifetimes.views.values():
-        for pattern in used:
-            tensor = program.patterns[pattern].tensor
-            if tensor in result:
-                result[tensor].append(pattern)
-    return result
+def _steps(program: Program, lifetimes: Lifetimes, kernels: list[Kernel]) -> list[_Step]:
+    tensor_of = [pattern.tensor for pattern in program.patterns]
+    used: dict[int, list[int]] = {tensor: [] for group in lifetimes.closed.values() for tensor in group}
+    for group in lifetimes.views.values():
+        for pattern in group:
+            if tensor_of[pattern] in used:
+                used[tensor_of[pattern]].append(pattern)
+    steps: list[_Step] = []
+    for position, (instruction, kernel) in enumerate(zip(program.instructions, kernels, strict=True)):
+        closed = lifetimes.closed.get(position, _NONE)
+        stale = [pattern for tensor in closed for pattern in used[tensor]] if closed else _NONE
+        opened, fresh = lifetimes.opened.get(position, _NONE), lifetimes.views.get(position, _NONE)
+        steps.append((kernel, instruction.tensors, opened, fresh, closed, stale))
+    return steps
+
+
+def _overwritten_first(program: Program, lifetimes: Lifetimes) -> set[int]:
+    """Return the tensors of which nothing can be seen that their first instruction did not write."""
+    overwritten: set[int] = set()
+    for position, tensors in lifetimes.opened.items():
+        instruction = program.instructions[position]
+        operation = OPERATIONS[program.operations[instruction.operation]]
+        tensors_used = [program.patterns[p].tensor if p >= 0 else -1 for p in instruction.tensors]
+        for tensor in tensors:
+            slot = tensors_used.index(tensor)
+            accumulates = (
+                operation.tensor_parameters[slot].kind is ParameterKind.ACCUMULATOR
+                and instruction.scalars[operation.scalar_slots["accumulate"]]
+            )
+            if (
+                tensors_used.count(tensor) == 1
+                and operation.tensor_parameters[slot].kind.written
+                and not accumulates
+                and covers(program, program.patterns[instruction.tensors[slot]])
+            ):
+                overwritten.add(tensor)
+    return overwritten
 
 
 def _mutated_inputs(program: Program, calls: list[Call], indices: list[int]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.emulator.operations import data_movement, gpsimd, scalar, tensor, vector
+from pipeline.emulator.operations import data_movement, elementwise, gpsimd, rowwise, scalar, tensor
 from pipeline.emulator.operations.activations import ACTIVATIONS, Activation
 from pipeline.emulator.operations.call import Call, Kernel, Operand, Registers, memory_of
 from pipeline.emulator.operations.inventory import ISA_FUNCTIONS, IsaFunction
@@ -50,6 +50,6 @@ __all__ = [
 #: Every implemented operation by name.
 OPERATIONS: Final[dict[str, Operation]] = {
     operation.name: operation
-    for module in (data_movement, tensor, vector, scalar, gpsimd)
+    for module in (data_movement, tensor, elementwise, rowwise, scalar, gpsimd)
     for operation in module.OPERATIONS
 }

@@ -185,14 +185,11 @@ class Activation:
         name: Name in `nki.language`.
         function: From float32 arrays to float32 or float64 arrays of the same shape.
         fidelity: Exact where the result is representable, approximate where the device interpolates.
-        valid: Inputs, as magnitudes or an interval in words, that the documentation calls valid; empty means
-            all.
     """
 
     name: str
     function: Callable[[Array], Array]
     fidelity: Fidelity = Fidelity.APPROXIMATE
-    valid: str = ""
 
 
 ACTIVATIONS: Final[dict[str, Activation]] = {
@@ -217,11 +214,11 @@ ACTIVATIONS: Final[dict[str, Activation]] = {
         Activation("erf", erf),
         Activation("erf_dx", _erf_dx),
         Activation("exp", np.exp),
-        Activation("log", np.log, valid="[2^-64, 2^64]"),
-        Activation("sin", _sin, valid="[-pi, pi]"),
-        Activation("arctan", np.arctan, valid="[-pi/2, pi/2]"),
-        Activation("sqrt", np.sqrt, valid="[2^-116, 2^118]"),
-        Activation("rsqrt", _rsqrt, valid="[2^-87, 2^97]"),
-        Activation("reciprocal", np.reciprocal, valid="+-[2^-42, 2^42]"),
+        Activation("log", np.log),
+        Activation("sin", _sin),
+        Activation("arctan", np.arctan),
+        Activation("sqrt", np.sqrt),
+        Activation("rsqrt", _rsqrt),
+        Activation("reciprocal", np.reciprocal),
     )
 }

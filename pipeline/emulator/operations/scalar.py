@@ -169,7 +169,7 @@ OPERATIONS: Final = (
             operand("scale", 1.0),
             operator("reduce_op", frozenset({"add"}), optional=True),
             destination("reduce_res", optional=True),
-            choice("reduce_cmd", "idle", "reset", "reduce", "reset_reduce", "load_reduce"),
+            choice("reduce_cmd", "idle", "reset", "reduce", "reset_reduce"),
         ),
         engines=("scalar",),
         bind=_bind_activation,

@@ -8,19 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.program.geometry import tensor_bytes
 from pipeline.emulator.program.instructions import Program
 
-__all__ = ["Lifetimes", "tensor_bytes"]
-
-
-def tensor_bytes(program: Program, index: int) -> int:
-    """Return the bytes of one tensor."""
-    tensor = program.tensors[index]
-    elements = 1
-    for size in tensor.shape:
-        elements *= size
-    return elements * DTYPES[tensor.dtype].itemsize
+__all__ = ["Lifetimes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,54 +19,54 @@ class Lifetimes:
     """First and last use of everything, as positions in the instruction stream.
 
     Attributes:
-        opened: Per instruction, the tensors it uses first.
-        closed: Per instruction, the tensors it uses last; never outputs.
-        views: Per instruction, the patterns it uses first.
-        peak_bytes: Most bytes alive at one time, inputs and outputs included.
+        opened: By position, the tensors an instruction uses first; never inputs.
+        closed: By position, the tensors an instruction uses last; never outputs.
+        views: By position, the patterns an instruction uses first.
     """
 
     opened: dict[int, list[int]]
     closed: dict[int, list[int]]
     views: dict[int, list[int]]
-    peak_bytes: int
 
     @classmethod
     def of(cls, program: Program) -> Lifetimes:
         """Compute the lifetimes of a program."""
-        first: dict[int, int] = {}
-        last: dict[int, int] = {}
+        tensor_of = [pattern.tensor for pattern in program.patterns]
+        first = [-1] * len(program.tensors)
+        last = [-1] * len(program.tensors)
+        seen = bytearray(len(tensor_of))
         views: dict[int, list[int]] = {}
-        seen = bytearray(len(program.patterns))
-        patterns = program.patterns
         for position, instruction in enumerate(program.instructions):
             for pattern in instruction.tensors:
                 if pattern < 0:
                     continue
-                tensor = patterns[pattern].tensor
-                if tensor not in first:
-                    first[tensor] = position
+                tensor = tensor_of[pattern]
                 last[tensor] = position
                 if not seen[pattern]:
                     seen[pattern] = 1
                     views.setdefault(position, []).append(pattern)
-        given = set(program.inputs)
-        kept = set(program.outputs)
-        opened: dict[int, list[int]] = {}
-        closed: dict[int, list[int]] = {}
-        for tensor, position in first.items():
-            if tensor not in given:
-                opened.setdefault(position, []).append(tensor)
-        for tensor, position in last.items():
-            if tensor not in kept:
-                closed.setdefault(position, []).append(tensor)
-        return cls(opened, closed, views, _peak(program, opened, closed))
+                    if first[tensor] < 0:
+                        first[tensor] = position
+        opened = _by_position(first, excluded=set(program.inputs))
+        return cls(opened, _by_position(last, excluded=set(program.outputs)), views)
+
+    def peak_bytes(self, program: Program) -> int:
+        """Return the most bytes alive at one time, inputs and outputs included."""
+        live = sum(tensor_bytes(program, tensor) for tensor in program.inputs)
+        peak = live
+        for position in sorted(self.opened.keys() | self.closed.keys()):
+            for tensor in self.opened.get(position, ()):
+                live += tensor_bytes(program, tensor)
+            peak = max(peak, live)
+            for tensor in self.closed.get(position, ()):
+                live -= tensor_bytes(program, tensor)
+        return peak
 
 
-def _peak(program: Program, opened: dict[int, list[int]], closed: dict[int, list[int]]) -> int:
-    live = sum(tensor_bytes(program, tensor) for tensor in program.inputs)
-    peak = live
-    for position in sorted(opened.keys() | closed.keys()):
-        live += sum(tensor_bytes(program, tensor) for tensor in opened.get(position, ()))
-        peak = max(peak, live)
-        live -= sum(tensor_bytes(program, tensor) for tensor in closed.get(position, ()))
-    return peak
+def _by_position(positions: list[int], excluded: set[int]) -> dict[int, list[int]]:
+    """Return the tensors at each position, without those never used and those excluded."""
+    grouped: dict[int, list[int]] = {}
+    for tensor, position in enumerate(positions):
+        if position >= 0 and tensor not in excluded:
+            grouped.setdefault(position, []).append(tensor)
+    return grouped

@@ -49,6 +49,17 @@ def resolve(program: Program) -> Resolution:
     Returns:
         The distinct calls and, per instruction, which it is.
     """
+    # Legality, machine and timeline ask in turn for the same program.
+    global _latest
+    if _latest is None or _latest[0] is not program:
+        _latest = (program, _resolve(program))
+    return _latest[1]
+
+
+_latest: tuple[Program, Resolution] | None = None
+
+
+def _resolve(program: Program) -> Resolution:
     operands = [_operand(program, index) for index in range(len(program.patterns))]
     classes: dict[Operand, int] = {}
     pattern_class: list[int] = [classes.setdefault(operand, len(classes)) for operand in operands]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations import Call, Operand
+from pipeline.emulator.program.geometry import tensor_bytes
 from pipeline.emulator.program.instructions import Program
-from pipeline.emulator.program.lifetimes import tensor_bytes
 from pipeline.emulator.program.resolution import resolve
 
 __all__ = ["Computation", "Counts", "count"]
@@ -89,7 +89,7 @@ def count(program: Program) -> Counts:
     """Count what a program does.
 
     Args:
-        program: A validated, legal program.
+        program: A validated program; of an illegal one the counts say what it asks for.
     """
     resolution = resolve(program)
     uses = Counter(resolution.indices)
@@ -106,7 +106,7 @@ def count(program: Program) -> Counts:
         elements[call.engine] += times * max(
             (operand.elements for operand in call.operands if operand), default=0
         )
-        if call.engine == "dma":
+        if call.operation.engines == ("dma",):
             for name, amount in _transfer(call):
                 traffic[name] += times * amount
         else:
@@ -114,9 +114,11 @@ def count(program: Program) -> Counts:
                 uncosted[call.operation.name] += times
             else:
                 cycles[call.engine] = cycles.get(call.engine, 0.0) + times * call.operation.cycles(call)
-        if call.engine == "tensor":
-            rate, flops, is_transpose = _flops(call)
-            (transposes if is_transpose else tensor)[rate] += times * flops
+        if call.operation.name == "nc_matmul":
+            rates = transposes if call.scalar("is_transpose") else tensor
+            rates[_matmul_rate(call)] += times * _matmul_flops(call)
+        elif call.operation.name == "nc_transpose" and call.engine == "tensor":
+            transposes[_rate(call.tensor("data").dtype)] += times * _transpose_flops(call)
     return Counts(
         instructions=dict(instructions),
         hbm_read_bytes=traffic["read"],
@@ -160,19 +162,21 @@ def _run(operand: Operand) -> int:
     return run
 
 
-def _flops(call: Call) -> tuple[str, int, bool]:
-    """Return rate class, flops, and whether the instruction is a transpose.
-
-    A matmul of [K, M] and [K, N] takes 2 K M N flops. A transpose of [P, F] is the matmul with a P x P
-    identity.
-    """
-    if call.operation.name == "nc_transpose":
-        data = call.tensor("data")
-        return _rate(data.dtype), 2 * data.partitions * data.partitions * data.free_elements, True
+def _matmul_flops(call: Call) -> int:
+    """Return ``2 K M N`` for [K, M] and [K, N]."""
     stationary, moving = call.tensor("stationary"), call.tensor("moving")
     contraction = stationary.partitions * (2 if call.scalar("perf_mode") == "double_row" else 1)
-    flops = 2 * stationary.elements * (moving.elements // contraction)
-    return _rate(stationary.dtype, moving.dtype), flops, bool(call.scalar("is_transpose"))
+    return 2 * stationary.elements * (moving.elements // contraction)
+
+
+def _matmul_rate(call: Call) -> str:
+    return _rate(call.tensor("stationary").dtype, call.tensor("moving").dtype)
+
+
+def _transpose_flops(call: Call) -> int:
+    """Return ``2 P P F`` for [P, F]: the matmul with a P x P identity."""
+    data = call.tensor("data")
+    return 2 * data.partitions * data.elements
 
 
 def _rate(*dtypes: str) -> str:

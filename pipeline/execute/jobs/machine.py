@@ -11,11 +11,13 @@ from pipeline.emulator.targets import ENGINES, target_named
 from pipeline.emulator.timeline import Counts
 from pipeline.execute.frames import (
     Array,
+    Candidate,
     ExecuteReply,
     ExecuteRequest,
     InspectReply,
     InspectRequest,
     Note,
+    ProgramReading,
     decode,
     encode,
 )
@@ -26,13 +28,13 @@ __all__ = ["execute", "inspect"]
 def inspect(payload: bytes) -> bytes:
     """Answer an `InspectRequest` with an `InspectReply`."""
     request = decode(payload, InspectRequest)
-    try:
-        program = decode_program(request.program)
-        validate(program)
-        _expect_interface(program, request)
-    except ProgramError as error:
-        return encode(InspectReply(refusal=Note(kind=error.rule, message=error.message)))
-    return encode(_summarize(program))
+    readings: list[ProgramReading] = []
+    for candidate in request.candidates:
+        reading = _read(candidate)
+        readings.append(reading)
+        if reading.refusal or any(note.severity == "error" for note in reading.violations):
+            break
+    return encode(InspectReply(readings=tuple(readings)))
 
 
 def execute(payload: bytes) -> bytes:
@@ -56,11 +58,21 @@ def execute(payload: bytes) -> bytes:
     return encode(ExecuteReply(outputs=tuple(results)))
 
 
-def _expect_interface(program: Program, request: InspectRequest) -> None:
+def _read(candidate: Candidate) -> ProgramReading:
+    try:
+        program = decode_program(candidate.program)
+        validate(program)
+        _expect_interface(program, candidate)
+    except ProgramError as error:
+        return ProgramReading(refusal=Note(kind=error.rule, message=error.message))
+    return _summarize(program)
+
+
+def _expect_interface(program: Program, candidate: Candidate) -> None:
     """Hold the program to the task's shapes and dtypes: the child that declared them is not trusted."""
     for role, indices, expected in (
-        ("input", program.inputs, request.expected_inputs),
-        ("output", program.outputs, request.expected_outputs),
+        ("input", program.inputs, candidate.inputs),
+        ("output", program.outputs, candidate.outputs),
     ):
         declared = [program.tensors[index] for index in indices]
         if len(declared) != len(expected):
@@ -74,7 +86,7 @@ def _expect_interface(program: Program, request: InspectRequest) -> None:
                 )
 
 
-def _summarize(program: Program) -> InspectReply:
+def _summarize(program: Program) -> ProgramReading:
     per_engine = dict.fromkeys(ENGINES, 0)
     operations = dict.fromkeys(program.operations, 0)
     for instruction in program.instructions:
@@ -84,7 +96,7 @@ def _summarize(program: Program) -> InspectReply:
     counts = timeline.count(program)
     fidelities = legality.fidelity(program)
     names = [program.tensors[index].name for index in program.outputs]
-    return InspectReply(
+    return ProgramReading(
         violations=tuple(
             Note(kind=v.rule, message=v.message, line=v.line or None, severity=v.severity.value)
             for v in legality.check(program)
@@ -105,7 +117,7 @@ def _summarize(program: Program) -> InspectReply:
 
 
 def _flatten(program: Program, counts: Counts) -> dict[str, float]:
-    """Return the quantities that `pipeline.execute.counts` turns into facts; absent where nothing was counted."""
+    """Return what `pipeline.execute.counts` turns into facts; absent where nothing was counted."""
     bounds = timeline.roofline(counts, target_named(program.target))
     flops = sum(counts.tensor_flops.values())
     quantities: dict[str, float] = {

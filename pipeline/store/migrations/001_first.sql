@@ -236,6 +236,11 @@ CREATE TABLE checkpoint_writes (
     PRIMARY KEY (thread_id, namespace, checkpoint_id, task_id, position)
 );
 
+-- DuckDB looks up one column in an index, never the several of a primary key.
+CREATE INDEX documents_by_hash ON documents (sha256);
+CREATE INDEX stages_by_key ON stages (key);
+CREATE INDEX checkpoints_of_thread ON checkpoints (thread_id);
+CREATE INDEX writes_of_thread ON checkpoint_writes (thread_id);
 CREATE INDEX gradings_of_submission ON gradings (submission_id);
 CREATE INDEX links_of_grading ON stage_links (grading_id);
 CREATE INDEX reviews_of_grading ON reviews (grading_id);

@@ -68,6 +68,26 @@ def test_uninitialised_memory_differs_between_the_two_poisons():
     assert second[0, 1] == -1.5
 
 
+def test_a_tile_that_its_first_instruction_also_reads_is_poisoned():
+    builder = ProgramBuilder()
+    tile = builder.tensor((1, 2))
+    builder.add("tensor_scalar", dst=tile, data=tile, op0="add", operand0=1.0)
+    builder.store(tile)
+    machine = Machine(builder.program())
+    assert np.isnan(machine.run([], poison=0)[0]).all()
+    assert machine.run([], poison=1)[0].tolist() == [[-0.5, -0.5]]
+
+
+def test_a_matmul_that_accumulates_onto_nothing_yields_poison():
+    builder = ProgramBuilder()
+    tile = builder.load(builder.input((2, 2)))
+    sums, out = builder.tensor((2, 2), buffer="psum"), builder.tensor((2, 2))
+    builder.add("nc_matmul", dst=sums, stationary=tile, moving=tile, accumulate=True)
+    builder.add("tensor_copy", dst=out, src=sums)
+    builder.store(out)
+    assert np.isnan(Machine(builder.program()).run([np.eye(2, dtype=F32)])[0]).all()
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint32", "bool_", "float8_e4m3", "bfloat16"])
 def test_every_dtype_has_two_poisons(dtype):
     machine = partly_written(dtype)

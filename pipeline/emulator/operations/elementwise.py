@@ -1,4 +1,4 @@
-"""The vector engine: element-wise arithmetic, reductions and scans."""
+"""The vector engine, element by element: arithmetic between tiles, with columns and with numbers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations.arguments import (
     ENGINE,
     INTEGERS,
-    choice,
     destination,
     flag,
     operand,
     operator,
     source,
 )
-from pipeline.emulator.operations.call import Call, Kernel, Registers
+from pipeline.emulator.operations.call import Call, Kernel
 from pipeline.emulator.operations.conversion import (
     FLOAT32,
     Array,
@@ -27,38 +26,20 @@ from pipeline.emulator.operations.conversion import (
     loader,
     writer,
 )
-from pipeline.emulator.operations.limits import (
-    BITVEC_ON_INTEGERS,
-    agree,
-    column,
-    describe,
-    not_both_psum,
-    per_partition,
-)
+from pipeline.emulator.operations.limits import BITVEC_ON_INTEGERS, agree, column, not_both_psum
 from pipeline.emulator.operations.operators import OPERATORS, operators_where
-from pipeline.emulator.operations.reduction import IDENTITIES, reduce_rows
-from pipeline.emulator.operations.table import Fidelity, Limit, Operation, Parameter, ParameterKind
+from pipeline.emulator.operations.table import Fidelity, Limit, Operation
 
 if TYPE_CHECKING:
     from pipeline.emulator.program import Scalar
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "bind_step"]
 
 _BINARY: Final = operators_where("arithmetic", "bitvec")
 _ANY: Final = operators_where("arithmetic", "bitvec", "unary")
 _ARITHMETIC: Final = operators_where("arithmetic")
 _ARITHMETIC_OR_UNARY: Final = operators_where("arithmetic", "unary")
-_REDUCIBLE: Final = operators_where("arithmetic", "bitvec", reducible=True)
-_ACCUMULATING: Final = frozenset({"add", "multiply", "maximum", "minimum"})
 _WIDE_INTEGERS: Final = frozenset({"int32", "uint32"})
-
-
-def _is_bitvec(call: Call, name: str) -> bool:
-    return OPERATORS[str(call.scalar(name))].family == "bitvec"
-
-
-# --- tensor_tensor
-# ---------------------------------------------------------------------------------------------
 
 
 def _bind_tensor_tensor(call: Call) -> Kernel:
@@ -131,14 +112,23 @@ def _tensor_tensor_fidelity(call: Call) -> Fidelity:
     return Fidelity.APPROXIMATE if call.scalar("op") == "power" else Fidelity.EXACT
 
 
-# --- tensor_scalar, scalar_tensor_tensor
-# -----------------------------------------------------------------------
+def _is_bitvec(call: Call, name: str) -> bool:
+    return OPERATORS[str(call.scalar(name))].family == "bitvec"
 
 
-def _bind_step(
+def bind_step(
     call: Call, op: str, name: str, reverse: str, shape: tuple[int, ...], storage: np.dtype[Any]
 ) -> Any:
-    """Return ``f(values, operand_array, out=None)`` applying one operator with a scalar operand."""
+    """Return ``f(values, operand_array)`` that applies one operator with its scalar operand.
+
+    Args:
+        call: The instruction.
+        op: The operator's name.
+        name: The operand's parameter.
+        reverse: The parameter that swaps the two.
+        shape: Shape of ``values``.
+        storage: Their type if the operator sees bit patterns; arithmetic sees float32.
+    """
     chosen = OPERATORS[op]
     function: Any = chosen.function
     if function is None:
@@ -165,10 +155,10 @@ def _bind_tensor_scalar(call: Call) -> Kernel:
     dst, data = call.tensor("dst"), call.tensor("data")
     op0, op1 = str(call.scalar("op0")), call.scalar("op1")
     storage = DTYPES[data.dtype].storage
-    first = _bind_step(call, op0, "operand0", "reverse0", dst.shape, storage)
+    first = bind_step(call, op0, "operand0", "reverse0", dst.shape, storage)
     second = None
     if op1 is not None:
-        second = _bind_step(call, str(op1), "operand1", "reverse1", dst.shape, storage)
+        second = bind_step(call, str(op1), "operand1", "reverse1", dst.shape, storage)
     if OPERATORS[op0].family == "bitvec":
 
         def bits(
@@ -201,7 +191,7 @@ def _bind_tensor_scalar(call: Call) -> Kernel:
 def _bind_scalar_tensor_tensor(call: Call) -> Kernel:
     dst, data, tile = call.tensor("dst"), call.tensor("data"), call.tensor("operand1")
     op0 = str(call.scalar("op0"))
-    first = _bind_step(call, op0, "operand0", "reverse0", dst.shape, FLOAT32)
+    first = bind_step(call, op0, "operand0", "reverse0", dst.shape, FLOAT32)
     function: Any = OPERATORS[str(call.scalar("op1"))].function
     reverse = bool(call.scalar("reverse1"))
     load_data, load_tile, write = loader(data, dst.shape), loader(tile, dst.shape), writer(dst.dtype)
@@ -281,141 +271,6 @@ def _double_row_cycles(call: Call) -> float:
     return max(64, 2 * call.tensor("dst").free_elements)
 
 
-# --- tensor_reduce, tensor_scalar_reduce
-# ------------------------------------------------------------------------
-
-
-def _reduced_axes(call: Call) -> tuple[int, ...]:
-    """Return the reduced axes, counted from 0, ascending."""
-    rank = len(call.tensor("data").shape)
-    axis = call.scalar("axis")
-    axes = axis if isinstance(axis, tuple) else (axis if isinstance(axis, int) else 0,)
-    return tuple(sorted({a + rank if a < 0 else a for a in axes}))
-
-
-def _reduced_columns(call: Call) -> int:
-    """Return how many elements of one partition go into one result."""
-    columns = 1
-    for axis in _reduced_axes(call):
-        columns *= call.tensor("data").shape[axis]
-    return columns
-
-
-def _bind_tensor_reduce(call: Call) -> Kernel:
-    """Reduce the last free axes, strictly in element order, in float32 or on bit patterns."""
-    dst, data = call.tensor("dst"), call.tensor("data")
-    op = str(call.scalar("op"))
-    columns = _reduced_columns(call)
-    rows = (data.elements // columns, columns)
-    negate = bool(call.scalar("negate"))
-    if OPERATORS[op].family == "bitvec":
-
-        def bits(registers: object, dst: Array, data: Array) -> None:
-            dst[...] = reduce_rows(op, data.reshape(rows)).reshape(dst.shape)
-
-        return bits
-    load, write = loader(data, rows), writer(dst.dtype)
-
-    def run(registers: object, dst: Array, data: Array) -> None:
-        result = reduce_rows(op, load(data))
-        write(dst, -result if negate else result)
-
-    return run
-
-
-def _reduce_axes(call: Call) -> Iterator[str]:
-    data, dst = call.tensor("data"), call.tensor("dst")
-    rank = len(data.shape)
-    axes = _reduced_axes(call)
-    if not axes or axes[0] < 1 or axes != tuple(range(rank - len(axes), rank)):
-        yield (
-            f"axis {call.scalar('axis')} of a {rank}-dimensional tile: reduce the last free dimensions, "
-            f"ending at {rank - 1}; partitions are reduced by a matmul with ones or after a transpose"
-        )
-        return
-    kept = data.free_elements // _reduced_columns(call)
-    if (dst.partitions, dst.free_elements) != (data.partitions, kept):
-        yield f"dst is {describe(dst)}, must be {data.partitions} partitions x {kept} elements"
-
-
-def _negate_bits(call: Call) -> Iterator[str]:
-    if call.scalar("negate") and _is_bitvec(call, "op"):
-        yield "negate applies to arithmetic operators only"
-
-
-def _bind_tensor_scalar_reduce(call: Call) -> Kernel:
-    """``dst = data op0 operand0`` and its row reduction through the vector engine's accumulator."""
-    dst, data, result = call.tensor("dst"), call.tensor("data"), call.operand("reduce_res")
-    op = str(call.scalar("reduce_op"))
-    combine: Any = OPERATORS[op].function
-    first = _bind_step(call, str(call.scalar("op0")), "operand0", "reverse0", dst.shape, FLOAT32)
-    load, write = loader(data, dst.shape), writer(dst.dtype)
-    write_result = writer(result.dtype) if result is not None else None
-    command = call.scalar("reduce_cmd")
-    start = broadcast_operand(call.operand("reduce_init"), call.scalar("reduce_init"), (data.partitions,))
-    identity = np.float32(IDENTITIES[op])
-    negate = bool(call.scalar("reduce_res_negate"))
-    lanes = slice(data.start, data.start + data.partitions)
-
-    def run(
-        registers: Registers,
-        dst: Array,
-        data: Array,
-        operand0: Array | None,
-        reduce_res: Array | None,
-        reduce_init: Array | None,
-    ) -> None:
-        value = first(load(data), operand0).astype(np.float32, copy=False)
-        held = registers.vector[lanes]
-        if command == "reset_reduce":
-            held[...] = identity
-        elif command == "load_reduce":
-            held[...] = start(reduce_init)
-        held[...] = combine(held, reduce_rows(op, value.reshape(len(held), -1)))
-        write(dst, value)
-        if write_result is not None and reduce_res is not None:
-            write_result(reduce_res, -held if negate else held)
-
-    return run
-
-
-def _reduce_command(call: Call) -> Iterator[str]:
-    command = call.scalar("reduce_cmd")
-    given = call.operand("reduce_init") is not None or call.scalar("reduce_init") is not None
-    if given != (command == "load_reduce"):
-        yield f"reduce_init goes with reduce_cmd=load_reduce and only with it; reduce_cmd is {command}"
-    if call.scalar("reverse0"):
-        yield "reverse0 is not supported by tensor_scalar_reduce: rewrite op0"
-
-
-# --- scan, reciprocal
-# ------------------------------------------------------------------------------------------
-
-
-def _bind_scan(call: Call) -> Kernel:
-    """``r[i] = (data0[i] op0 r[i-1]) op1 data1[i]``, state in float32, rounded only when written."""
-    dst, data0, data1 = call.tensor("dst"), call.tensor("data0"), call.tensor("data1")
-    rows = (data0.partitions, data0.free_elements)
-    op0: Any = OPERATORS[str(call.scalar("op0"))].function
-    op1: Any = OPERATORS[str(call.scalar("op1"))].function
-    reverse0, reverse1 = bool(call.scalar("reverse0")), bool(call.scalar("reverse1"))
-    load0, load1, write = loader(data0, rows), loader(data1, rows), writer(dst.dtype)
-    initial = broadcast_operand(call.operand("initial"), call.scalar("initial"), (rows[0],))
-
-    def scan(registers: object, dst: Array, data0: Array, data1: Array, initial_tile: Array | None) -> None:
-        first = np.ascontiguousarray(load0(data0).T)
-        second = np.ascontiguousarray(load1(data1).T)
-        result = np.empty((rows[1], rows[0]), np.float32)
-        state = np.broadcast_to(initial(initial_tile), (rows[0],))
-        for step_index in range(rows[1]):
-            step = op0(state, first[step_index]) if reverse0 else op0(first[step_index], state)
-            result[step_index] = op1(second[step_index], step) if reverse1 else op1(step, second[step_index])
-            state = result[step_index]
-        write(dst, result.T)
-
-    return scan
-
-
 def _bind_reciprocal(call: Call) -> Kernel:
     dst, data = call.tensor("dst"), call.tensor("data")
     load, write = loader(data, dst.shape), writer(dst.dtype)
@@ -430,7 +285,6 @@ def _reciprocal_cycles(call: Call) -> float:
     return max(64, 8 * call.tensor("data").free_elements)
 
 
-_ISA: Final = "nki.isa docstrings, NKI 0.6 (facts/nki.md section 4.1)"
 _TS_LIMITS: Final = Limit("operand-types", _operand_types, "nki.isa.tensor_scalar docstring")
 
 OPERATIONS: Final = (
@@ -501,73 +355,6 @@ OPERATIONS: Final = (
             not_both_psum("data", "operand1"),
         ),
         source="nki.isa.scalar_tensor_tensor, NKI 0.6; facts/nki.md section 3.1",
-    ),
-    Operation(
-        "tensor_reduce",
-        (
-            destination(),
-            operator("op", _REDUCIBLE),
-            source("data"),
-            Parameter("axis", ParameterKind.INTEGERS),
-            flag("negate"),
-            flag("keepdims"),
-        ),
-        engines=("vector",),
-        bind=_bind_tensor_reduce,
-        cycles=lambda call: float(call.tensor("data").free_elements),
-        limits=(
-            Limit("reduce-axis", _reduce_axes, "nki.isa.tensor_reduce docstring"),
-            Limit("reduce-negate", _negate_bits, "nki.isa.tensor_reduce docstring"),
-            BITVEC_ON_INTEGERS,
-        ),
-        source="nki.isa.tensor_reduce, NKI 0.6; facts/nki.md section 3.1",
-    ),
-    Operation(
-        "tensor_scalar_reduce",
-        (
-            destination(),
-            source("data"),
-            operator("op0", _ARITHMETIC_OR_UNARY),
-            operand("operand0"),
-            operator("reduce_op", _ACCUMULATING),
-            destination("reduce_res", optional=True),
-            flag("reverse0"),
-            choice("reduce_cmd", "reset_reduce", "reduce", "load_reduce"),
-            operand("reduce_init", None),
-            flag("reduce_res_negate"),
-        ),
-        engines=("vector",),
-        bind=_bind_tensor_scalar_reduce,
-        cycles=lambda call: max(64, call.tensor("data").free_elements) + 64.0,
-        limits=(
-            agree("dst", "data"),
-            column("operand0", "reduce_init", of="data"),
-            per_partition("reduce_res", of="data", elements=1),
-            Limit("reduce-command", _reduce_command, "nki.isa.tensor_scalar_reduce docstring"),
-        ),
-        source="nki.isa.tensor_scalar_reduce, NKI 0.6; facts/nki.md section 3.1",
-    ),
-    Operation(
-        "tensor_tensor_scan",
-        (
-            destination(),
-            source("data0"),
-            source("data1"),
-            operand("initial", dtypes=frozenset()),
-            operator("op0", _ARITHMETIC),
-            operator("op1", _ARITHMETIC),
-            flag("reverse0"),
-            flag("reverse1"),
-        ),
-        engines=("vector",),
-        bind=_bind_scan,
-        cycles=_double_row_cycles,
-        limits=(
-            agree("dst", "data0", "data1"),
-            column("initial", of="data0"),
-            not_both_psum("data0", "data1"),
-        ),
-        source="nki.isa.tensor_tensor_scan, NKI 0.6; facts/nki.md section 3.1",
     ),
     Operation(
         "reciprocal",
