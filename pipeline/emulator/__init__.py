@@ -1,4 +1,4 @@
-"""NKI on a CPU: a frontend that records, programs that are data, legality that refuses, a machine that executes.
+"""NKI on a CPU: a frontend that records, legality that refuses, a machine that executes.
 
 Stands alone: it imports nothing of the rest of the project.
 """

@@ -34,6 +34,13 @@ _KERNEL_VERDICTS: Final = {
     "no_device_work": Verdict.NO_DEVICE_WORK,
 }
 
+#: Machine rules that are the program's doing; whatever else stops the machine is a defect of ours.
+_MACHINE_VERDICTS: Final = {
+    "budget": Verdict.TIMEOUT,
+    "memory": Verdict.TOO_LARGE,
+    "illegal": Verdict.ILLEGAL_ON_TARGET,
+}
+
 #: Rules of program validation that speak of size; the rest can only be broken by forging a program.
 _SIZE_RULES: Final = frozenset(
     {"wire_bytes", "instructions", "tensors", "patterns", "tensor_elements", "total_bytes", "inspection"}
@@ -145,9 +152,9 @@ def explain_violation(violation: Note) -> tuple[Verdict, Fault]:
 
 def explain_machine_error(error: Note) -> tuple[Verdict, Fault]:
     """Explain a program that the machine stopped."""
-    verdict = Verdict.TIMEOUT if error.kind == "budget" else Verdict.RUNTIME_ERROR
+    verdict = _MACHINE_VERDICTS.get(error.kind, Verdict.INFRASTRUCTURE)
     fault = Fault(
-        owner=Owner.SUBMISSION,
+        owner=Owner.GRADER if verdict is Verdict.INFRASTRUCTURE else Owner.SUBMISSION,
         code=error.kind,
         message=error.message,
         where=_where(error.line),

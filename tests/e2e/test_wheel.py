@@ -32,12 +32,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = folder / "environment"
     venv.create(home, with_pip=False, symlinks=True)
     (packages,) = home.glob("lib/python*/site-packages")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--ignore-installed", "--prefix",
-         str(home), str(wheel)],
-        check=True,
-        timeout=240,
-    )  # fmt: skip
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--ignore-installed", "--prefix", str(home)]
+    subprocess.run([sys.executable, "-m", "pip", *install, str(wheel)], check=True, timeout=240)
     (packages / "borrowed.pth").write_text("\n".join(site.getsitepackages()))
     script = home / "bin" / "nki-grader"
     lines = script.read_text().splitlines()

@@ -42,11 +42,11 @@ def check(program: Program) -> list[Violation]:
 
 def _apply(rule: Rule, subject: Subject) -> list[Violation]:
     found: list[Violation] = []
-    per_line: dict[int, int] = {}
+    told: dict[int, list[str]] = {}
     for breach in rule.find(subject):
-        seen = per_line.get(breach.line, 0)
-        if seen < _MAX_PER_LINE:
-            per_line[breach.line] = seen + 1
+        messages = told.setdefault(breach.line, [])
+        if breach.message not in messages and len(messages) < _MAX_PER_LINE:
+            messages.append(breach.message)
             found.append(Violation(rule.id, breach.message, rule.severity, breach.line))
         if len(found) >= _MAX_VIOLATIONS:
             break

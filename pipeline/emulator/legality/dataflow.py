@@ -1,7 +1,8 @@
 """Where values come from and go to: inputs that a program writes, outputs that no input reaches.
 
-Tensors are followed whole: a value that flows into any element of a tensor is taken to be in all of it. So an
-output called independent certainly is, and one that is not may still be.
+Tensors are followed whole: a value that flows into any element of a tensor is taken to be in all of it, and
+one that an engine has read may be in its accumulator registers. So an output called independent certainly is,
+and one that is not may still be.
 """
 
 from __future__ import annotations
@@ -31,11 +32,21 @@ def independent_outputs(program: Program) -> tuple[int, ...]:
         program: A validated program.
     """
     reached = set(program.inputs)
+    engines: set[int] = set()
     for instruction in program.instructions:
         read, written = _tensors(program, instruction)
         if read & reached:
+            engines.add(instruction.engine)
+            reached |= written
+        elif instruction.engine in engines and _drains_registers(program, instruction):
             reached |= written
     return tuple(place for place, index in enumerate(program.outputs) if index not in reached)
+
+
+def _drains_registers(program: Program, instruction: Instruction) -> bool:
+    """Whether an instruction writes what its engine accumulated over earlier ones."""
+    slot = OPERATIONS[program.operations[instruction.operation]].tensor_slots.get("reduce_res")
+    return slot is not None and instruction.tensors[slot] >= 0
 
 
 def _tensors(program: Program, instruction: Instruction) -> tuple[set[int], set[int]]:

@@ -30,7 +30,9 @@ def decode(data: bytes, limits: ProgramLimits = DEFAULT_LIMITS) -> Program:
             format version.
     """
     if len(data) > limits.wire_bytes:
-        raise ProgramError("wire_bytes", f"program of {len(data)} bytes exceeds the limit of {limits.wire_bytes}")
+        raise ProgramError(
+            "wire_bytes", f"program of {len(data)} bytes exceeds the limit of {limits.wire_bytes}"
+        )
     try:
         program = _DECODER.decode(data)
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:

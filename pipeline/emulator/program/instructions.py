@@ -41,9 +41,9 @@ class Tensor(msgspec.Struct, frozen=True, array_like=True):
 class AccessPattern(msgspec.Struct, frozen=True, array_like=True):
     """Which elements of a tensor an instruction touches, in which order.
 
-    Element ``(i0, i1, ...)`` lies at ``offset + sum(i_k * stride_k)``, in elements of `dtype`, counted from the
-    tensor's first element as if it were stored contiguously in row-major order. For on-chip tensors the first
-    dimension is the partition dimension, and its stride is the tensor's elements per partition.
+    Element ``(i0, i1, ...)`` lies at ``offset + sum(i_k * stride_k)``, in elements of `dtype`, counted from
+    the tensor's first element as if it were stored contiguously in row-major order. For on-chip tensors the
+    first dimension is the partition dimension, and its stride is the tensor's elements per partition.
 
     Attributes:
         tensor: Index into `Program.tensors`.
@@ -66,8 +66,8 @@ class AccessPattern(msgspec.Struct, frozen=True, array_like=True):
 class Instruction(msgspec.Struct, frozen=True, array_like=True):
     """One instruction.
 
-    The operation's table entry names the parameters; values are split so that an integer constant can never be
-    mistaken for the index of an access pattern.
+    The operation's table entry names the parameters; values are split so that an integer constant can never
+    be mistaken for the index of an access pattern.
 
     Attributes:
         operation: Index into `Program.operations`.

@@ -43,9 +43,12 @@ def execute(payload: bytes) -> bytes:
     try:
         program = decode_program(request.program)
         validate(program)
+        machine = Machine(program)
     except ProgramError as error:
         return encode(ExecuteReply(outputs=(), error=Note(kind=error.rule, message=error.message)))
-    machine = Machine(program)
+    except MachineError as error:
+        note = Note(kind=error.rule, message=error.message, line=error.line or None)
+        return encode(ExecuteReply(outputs=(), error=note))
     dtypes = [program.tensors[index].dtype for index in program.outputs]
     results: list[tuple[Array, ...]] = []
     for inputs in request.inputs:

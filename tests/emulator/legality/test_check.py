@@ -1,3 +1,5 @@
+import msgspec
+
 from pipeline.emulator.legality import Severity, check
 from tests.emulator.program_builder import ProgramBuilder
 
@@ -24,6 +26,20 @@ def test_every_line_that_breaks_a_rule_is_named():
     for _ in range(3):
         builder.add("tensor_copy", dst=tile, src=wrong)
     assert [violation.line for violation in check(builder.program())] == [10, 11, 12]
+
+
+def test_a_line_says_the_same_thing_once_and_two_things_at_most():
+    builder = ProgramBuilder()
+    tile = builder.tensor((128, 8))
+    for width in (9, 9, 10, 11):
+        other = builder.tensor((128, width))
+        builder.add("tensor_copy", dst=tile, src=other)
+    same_line = [msgspec.structs.replace(i, line=7) for i in builder.instructions]
+    builder.instructions[:] = same_line
+    builder.tensors[:] = [msgspec.structs.replace(tensor, name="tile") for tensor in builder.tensors]
+    found = check(builder.program())
+    assert [violation.line for violation in found] == [7, 7]
+    assert ["x 9 elements" in found[0].message, "x 10 elements" in found[1].message] == [True, True]
 
 
 def test_a_message_names_the_tensors_of_the_first_instruction():
