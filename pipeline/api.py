@@ -99,7 +99,7 @@ class Grader:
         return self.grade_many(task, [code])[0]
 
     def grade_many(self, task: str, codes: Sequence[str]) -> list[Result]:
-        """Grade several submissions to one task, several at a time; results are in the order of `codes`."""
+        """Grade several submissions to one task, several at a time; results keep their order."""
         submissions = [admit_code(self._find_task(task), code.encode(errors="surrogatepass")) for code in codes]
         with self._lock:
             gradings = register(submissions, self._services)

@@ -81,9 +81,9 @@ def explain_missing_programs(evidence: Evidence) -> str | None:
         return None
     if evidence.build.fault is not None:
         owner = evidence.build.fault.owner
-        whose = "" if owner is Owner.SUBMISSION else f" ({owner.value}'s fault, not the author's)"
-        return f"not every shape has a program to read: {evidence.build.fault.message}{whose}"
-    return "not every shape has a program to read"
+        if owner is not Owner.SUBMISSION:
+            return f"it was not built, which is no fault of its author: {evidence.build.fault.message}"
+    return "it did not build for every shape"
 
 
 def explain_missing_run(evidence: Evidence) -> str | None:

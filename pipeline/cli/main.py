@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo("interrupted", err=True)
         status = ExitCode.INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        click.echo(f"error: {error.format_message()}", err=True)
         status = ExitCode.USAGE
     except Exception as error:
         status = explain_failure(error)

@@ -143,13 +143,16 @@ QUERIES = {
         keyed=True,
     ),
     "marks": Query("SELECT hash FROM journal_marks ORDER BY position", ("journal_marks",)),
+    "closings": Query(
+        "SELECT hash FROM journal_marks WHERE kind = 'batch' AND subject = $1", ("journal_marks",)
+    ),
     "decisions_with_reviews": Query(
         "SELECT d.body, r.body FROM decisions d LEFT JOIN reviews r ON r.id = d.review_id"
         " ORDER BY d.decided_at, d.review_id",
         _REVIEW_TABLES,
     ),
-    # One condition and no LIMIT: with more of either DuckDB scans the table instead of using its index. Threads
-    # have few checkpoints.
+    # One condition and no LIMIT: with more of either DuckDB scans the table instead of using its index.
+    # Threads have few checkpoints.
     "checkpoints_of_thread": Query(
         "SELECT thread_id, namespace, checkpoint_id, parent_id, checkpoint_type, checkpoint, metadata_type,"
         " metadata FROM checkpoints WHERE thread_id = $1 ORDER BY checkpoint_id DESC",

@@ -64,7 +64,8 @@ def recover(journal: Journal, reader: Reader, writer: Writer) -> Recovery:
 
 def mark(entry: Entry) -> Insert:
     """Return what notes that every row of `entry` is stored."""
-    return Insert("journal_marks", [(entry.hash, entry.seq)])
+    subject = entry.body["batch_id"] if entry.kind == "batch" else entry.body["decision"]["review_id"]
+    return Insert("journal_marks", [(entry.hash, entry.seq, entry.kind, subject)])
 
 
 def decision_body(review: Review | None, decision: Decision) -> dict[str, Any]:

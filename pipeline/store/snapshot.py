@@ -106,8 +106,8 @@ class SnapshotTransport:
         self._refuse()
 
     def is_batch_closed(self, batch_id: str) -> bool:
-        """Whether an entry that is marked in the snapshot closed it: unknown here, so no."""
-        return False
+        """Whether it was closed when the snapshot was made."""
+        return bool(self.select("closings", [batch_id]))
 
     def snapshot(self) -> str:
         """Return the snapshot that is being read."""

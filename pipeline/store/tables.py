@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from pipeline.store.transport import Row
 
 __all__ = ["TABLES", "Table"]
+
+
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "VARCHAR": str,
+    "INTEGER": int,
+    "BIGINT": int,
+    "DOUBLE": (float, int),
+    "BOOLEAN": bool,
+    "BLOB": bytes,
+    "TIMESTAMPTZ": datetime,
+    "INTEGER[]": (list, tuple),
+    "VARCHAR[]": (list, tuple),
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,26 @@ class Table:
     def key_of(self, row: Row) -> tuple[object, ...]:
         """Return the key of `row`."""
         return tuple(row[position] for position in self._key_positions)
+
+    def check(self, row: Row) -> None:
+        """Refuse a row that DuckDB would refuse, while it can still be told apart from everybody else's.
+
+        Raises:
+            ValueError: If `row` has too few or too many values, or one of a wrong kind.
+        """
+        if not isinstance(row, list | tuple) or len(row) != len(self.columns):
+            raise ValueError(
+                f"a row of {self.name} has {len(self.columns)} values: {', '.join(self.columns)}"
+            )
+        for (name, kind), value in zip(self.columns.items(), row, strict=True):
+            if value is None and name not in self.key:
+                continue
+            if not isinstance(value, _KINDS[kind]):
+                raise ValueError(f"{self.name}.{name} is {kind}, not {type(value).__name__}")
+            if kind == "INTEGER" and isinstance(value, int) and not -(2**31) <= value < 2**31:
+                raise ValueError(f"{self.name}.{name} is {value}, more than 32 bits hold")
+            if isinstance(value, str) and not value.isascii():
+                value.encode()  # A lone surrogate is text to Python and to nobody else.
 
     # Names below are constants of this file: no text of a submission or a user gets near these statements.
 
@@ -130,7 +164,7 @@ _ALL = (
         "grading_id verdict overall:double passed:boolean scores feedback decided_by comment body",
         repeats=True,
     ),
-    _table("journal_marks", "hash", "hash position:integer"),
+    _table("journal_marks", "hash", "hash position:integer kind subject"),
     _table(
         "checkpoints",
         "thread_id namespace checkpoint_id",

@@ -92,7 +92,15 @@ class Writer:
 
         Raises:
             StoreError: If an earlier group could not be committed, or the store is closed.
+            ValueError: If a row does not fit its table.
+            KeyError: If there is no such table or statement.
         """
+        for command in commands:
+            if isinstance(command, Insert):
+                for row in command.rows:
+                    TABLES[command.table].check(row)
+            elif command.statement not in STATEMENTS:
+                raise KeyError(command.statement)
         with self._changed:
             while (
                 self._open.rows > _BACKLOG_ROWS or self._open.bytes > _BACKLOG_BYTES
@@ -191,8 +199,8 @@ class Writer:
             return self._accepted
 
     def _commit(self, group: _Group) -> StoreError | None:
-        steps = list(_merge(group.commands))
         try:
+            steps = list(_merge(group.commands))
             try:
                 self._transact(steps, self._append)
             except duckdb.ConstraintException:

@@ -50,11 +50,12 @@ def test_help_names_every_command_and_exit_code() -> None:
 @pytest.mark.parametrize(
     "arguments", [("nonsense",), ("show",), ("grade", "--workers", "0", "x"), ("grade", "/does/not/exist")]
 )
-def test_wrong_usage_is_exit_code_2_with_nothing_on_standard_output(arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_is_one_line_and_exit_code_2(arguments: tuple[str, ...]) -> None:
     ended = run(*arguments)
     assert ended.code == ExitCode.USAGE
     assert ended.out == ""
-    assert ended.err.count("Error: ") == 1
+    assert ended.err.startswith("error: ")
+    assert len(ended.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

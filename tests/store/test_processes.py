@@ -185,7 +185,9 @@ def test_a_reader_of_a_frozen_owner_without_a_snapshot_is_told_so(tmp_path: Path
 def test_a_database_open_in_another_program_is_read_from_its_snapshot(tmp_path: Path) -> None:
     path = database(tmp_path)
     with open_store(path) as store:
+        store.open_batch(batch("one", "a"))
         save_waiting(store, "a")
+        store.close_batch("b-one")
         store.snapshot()
     with another_program(path):
         with pytest.raises(StoreError, match="another program has the database open"):
@@ -193,6 +195,8 @@ def test_a_database_open_in_another_program_is_read_from_its_snapshot(tmp_path: 
         with open_store(path, read_only=True) as store:
             assert "another program has the database open" in store.notices[0]
             assert len(store.list_reviews()) == 1
+            assert store.is_batch_closed("b-one")
+            assert not store.is_batch_closed("b-two")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Final
 from pipeline.emulator.frontend.errors import KernelErrorKind, MissingName
 from pipeline.emulator.operations import ISA_FUNCTIONS
 
-__all__ = ["missing_name", "unexpected_keyword"]
+__all__ = ["DOCUMENTED", "missing_name", "unexpected_keyword"]
 
 _SLICE: Final = (
     "index with integer slices t[a:b, c:d], nl.ds(start, size), or t.ap(pattern=[[stride, count], ...])"
@@ -49,7 +49,7 @@ _REMOVED: Final[dict[str, dict[str, str]]] = {
 }
 
 #: Per module: documented names that this emulator does not implement.
-_DOCUMENTED: Final[dict[str, frozenset[str]]] = {
+DOCUMENTED: Final[dict[str, frozenset[str]]] = {
     "nki": frozenset({"collectives", "compiler", "experimental"}),
     "nki.language": frozenset(
         [
@@ -109,7 +109,7 @@ def missing_name(module: str, name: str, known: Iterable[str]) -> MissingName:
             KernelErrorKind.COMPILE_ERROR,
             f"{shown} was removed from NKI (it belongs to neuronxcc.nki); {replacement}",
         )
-    if name in _DOCUMENTED.get(module, frozenset()):
+    if name in DOCUMENTED.get(module, frozenset()):
         return MissingName(KernelErrorKind.UNSUPPORTED, f"{shown} is not emulated yet")
     close = get_close_matches(name, list(known), n=3)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""

@@ -202,9 +202,12 @@ CREATE TABLE grades (
 );
 
 -- Journal entries whose rows are known to be here: a mark is committed after everything its entry counts.
+-- "subject" is the batch or the review that the entry is about.
 CREATE TABLE journal_marks (
     hash VARCHAR PRIMARY KEY,
     position INTEGER NOT NULL,
+    kind VARCHAR NOT NULL,
+    subject VARCHAR NOT NULL,
     created_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 

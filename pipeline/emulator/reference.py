@@ -1,0 +1,279 @@
+"""The tables of docs/emulator.md, drawn from the registries they describe.
+
+``python -m pipeline.emulator.reference`` prints them; with the page's path it puts each between its marks,
+``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.frontend.inventory import DOCUMENTED
+from pipeline.emulator.frontend.modules import installed_modules
+from pipeline.emulator.frontend.recorder import Session
+from pipeline.emulator.frontend.trace import DEFAULT_VERSION
+from pipeline.emulator.legality import RULES
+from pipeline.emulator.operations import ACTIVATIONS, ISA_FUNCTIONS, OPERATIONS, OPERATORS, Operation
+from pipeline.emulator.operations.inventory import VERSIONS
+from pipeline.emulator.targets import TARGETS
+
+__all__ = ["REFUSES", "TABLES", "VALID_RANGES", "main", "refresh"]
+
+#: What each rule of legality refuses, in one line; the message of a breach adds the numbers and the remedy.
+REFUSES: Final[dict[str, str]] = {
+    "partition-limit": "an SBUF or PSUM tensor with a first dimension above 128",
+    "tile-rank": "an SBUF or PSUM tensor of one dimension",
+    "tile-bytes": "a tile larger per partition than its memory",
+    "dtype-target": "a dtype that the chip does not have",
+    "output-buffer": "a returned tensor that lies elsewhere than in `nl.shared_hbm`",
+    "partition-step": "a view that broadcasts or re-strides the partition dimension",
+    "partition-crossing": "a view whose free dimensions leave the partition",
+    "view-width": "a view as a dtype that does not divide the bytes of a partition",
+    "partition-start": "an engine's tile that starts off partition 0, 32, 64 or 96, as its height allows",
+    "free-dimensions": "an access pattern of more than four free dimensions after merging",
+    "destination-overlap": "a destination that names an element twice",
+    "operation-target": "an operation that the chip does not have",
+    "operation-engine": "an engine that cannot run the operation",
+    "operand-memory": "an operand in a memory that the operation does not take",
+    "engine-memory": "an operand in a memory that the chosen engine does not reach",
+    "operand-dtype": "an operand of a dtype that the operation does not take",
+    "operator-refused": "an operator of the language that the hardware lacks (`divide`, `mod`, `fmod`)",
+    "operator-choice": "an operator that this operation does not take",
+    "operand-missing": "a binary operator without its operand",
+    "operation-version": "an operation newer than the NKI version graded under",
+    "dma-count": "a DMA with unequal element counts on its two sides",
+    "dma-cast": "`dge_mode=hwdge` between two dtypes",
+    "dma-hardware-queue": "`dge_mode=hwdge` before trn2",
+    "dma-priority": "`priority=` before trn3",
+    "shape-agreement": "operands with unequal partitions or elements per partition",
+    "scalar-copy": "`tensor_copy` on trn1's scalar engine",
+    "memset-value": "a `memset` value that its integer tile cannot hold",
+    "matmul-size": "operands of `nc_matmul` beyond the engine's tile, or a destination that does not fit",
+    "matmul-dtypes": "operands of `nc_matmul` whose dtypes do not pair",
+    "matmul-destination-dtype": "a PSUM destination of a dtype that `nc_matmul` does not accumulate in",
+    "matmul-bank": "a destination of `nc_matmul` across a PSUM bank boundary",
+    "matmul-tiling": "an impossible `tile_position` or `tile_size`",
+    "matmul-double-row": "`perf_mode=double_row` without 8-bit floats or the doubled dimension",
+    "matmul-transpose-dtype": "`is_transpose` into another dtype",
+    "transpose-size": "a transpose larger than its engine's block, or a destination that does not fit",
+    "transpose-memory": "a transpose on the tensor engine other than from SBUF to PSUM",
+    "transpose-dtype": "a transpose into another dtype",
+    "two-psum-inputs": "two inputs of one instruction in PSUM",
+    "bitvec-integers": "a bitvec operator on floats, or on another engine than vector",
+    "power-engine": "`op=power` of `tensor_tensor` on another engine than gpsimd",
+    "operand-column": "a per-partition operand that is no (P, 1) tile",
+    "operand-types": "a scalar operand of a type that its operator does not take",
+    "operator-families": "a bitvec and an arithmetic operator in one instruction",
+    "unused-operand": "`operand1` without `op1`",
+    "scalar-engine-operators": "`tensor_scalar` on the scalar engine with operators it lacks",
+    "gpsimd-operators": "`tensor_scalar` on gpsimd for anything but `rsqrt`, or `rsqrt` elsewhere",
+    "early-unary": "`square` or `relu` as `op0` before trn3",
+    "reduce-axis": "axes that `tensor_reduce` does not take, or a destination that does not fit them",
+    "reduce-negate": "`negate=True` on bit patterns",
+    "reduce-command": "`reduce_init` without `reduce_cmd=load_reduce`, or the reverse; `reverse0`",
+    "activation-reduce": "a reduction other than `add`, or `reduce_res` without `reduce_op`",
+    "activation-bias": "a number as bias, or a bias of `reciprocal`, on trn1",
+    "activation-copy-bias": "a bias of `op=copy`, which the device drops",
+    "activation-idle-result": "reading the reduction registers while `reduce_cmd=idle`",
+    "affine-pattern": "a pattern that is no 1 to 4 [step, count] pairs, or does not fill its destination",
+    "partition-reduce-shape": "a destination of `tensor_partition_reduce` other than one full-width partition",
+    "accumulate-unwritten": "`accumulate=True` onto PSUM that nothing has written",
+    "accumulate-foreign": "`accumulate=True` onto PSUM that no matmul initialised",
+    "sbuf-spill": "more live SBUF than there is: the compiler spills to HBM",
+    "psum-spill": "more live PSUM banks than there are: the compiler spills",
+}
+
+#: Documented domains of activation functions; one that is absent has no bound.
+VALID_RANGES: Final[dict[str, str]] = {
+    "log": "[2^-64, 2^64]",
+    "sin": "[-π, π]",
+    "arctan": "[-π/2, π/2]",
+    "sqrt": "[2^-116, 2^118]",
+    "rsqrt": "[2^-87, 2^97]",
+    "reciprocal": "±[2^-42, 2^42]",
+}
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    cells = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in cells)
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _places(targets: frozenset[str]) -> str:
+    return "all" if targets == frozenset(TARGETS) else ", ".join(sorted(targets))
+
+
+def _fidelity(operation: Operation) -> str:
+    return "by operator" if callable(operation.fidelity) else operation.fidelity.value
+
+
+def _operations() -> str:
+    return _table(
+        ("operation", "engines, default first", "targets", "since NKI", "fidelity", "cost known"),
+        (
+            (
+                f"`{operation.name}`",
+                ", ".join(operation.engines),
+                _places(ISA_FUNCTIONS[operation.name].targets),
+                ISA_FUNCTIONS[operation.name].since,
+                _fidelity(operation),
+                "no" if operation.cycles is None else "yes",
+            )
+            for operation in sorted(OPERATIONS.values(), key=lambda operation: operation.name)
+        ),
+    )
+
+
+def _operators() -> str:
+    return _table(
+        ("operator", "family", "reduces", "instead"),
+        (
+            (f"`{operator.name}`", operator.family, "yes" if operator.reducible else "", operator.remedy)
+            for operator in OPERATORS.values()
+        ),
+    )
+
+
+def _activations() -> str:
+    return _table(
+        ("function", "fidelity", "valid range"),
+        (
+            (f"`{activation.name}`", activation.fidelity.value, VALID_RANGES.get(activation.name, "any"))
+            for activation in ACTIVATIONS.values()
+        ),
+    )
+
+
+def _dtypes() -> str:
+    return _table(
+        ("dtype", "bytes", "kind", "mantissa bits"),
+        (
+            (f"`{dtype.name}`", str(dtype.itemsize), dtype.kind, str(dtype.mantissa_bits or ""))
+            for dtype in DTYPES.values()
+        ),
+    )
+
+
+def _targets() -> str:
+    return _table(
+        (
+            "target",
+            "generation",
+            "SBUF per partition",
+            "PSUM per partition",
+            "HBM",
+            "tensor bf16",
+            "tensor fp32",
+        ),
+        (
+            (
+                f"`{target.name}`",
+                target.generation,
+                f"{target.sbuf_bytes_per_partition >> 10} KiB",
+                f"{target.psum_bytes_per_partition >> 10} KiB in banks of {target.psum_bank_bytes >> 10} KiB",
+                f"{target.hbm_bytes_per_second / 1e9:g} GB/s",
+                f"{target.tensor_flops['bf16'] / 1e12:g} Tflop/s",
+                f"{target.tensor_flops['fp32'] / 1e12:g} Tflop/s",
+            )
+            for target in TARGETS.values()
+        ),
+    )
+
+
+def _versions() -> str:
+    return _table(
+        ("NKI", "`nki.isa` functions", "new since the one before"),
+        (
+            (
+                version,
+                str(sum(VERSIONS.index(function.since) <= place for function in ISA_FUNCTIONS.values())),
+                _code(f.name for f in ISA_FUNCTIONS.values() if f.since == version) if place else "",
+            )
+            for place, version in enumerate(VERSIONS)
+        ),
+    )
+
+
+def _known_names() -> dict[str, set[str]]:
+    """Return the public names of each emulated module."""
+    with installed_modules(Session(TARGETS["trn2"], DEFAULT_VERSION, instruction_limit=1)):
+        return {
+            module: {name for name in vars(sys.modules[module]) if not name.startswith("_")}
+            for module in DOCUMENTED
+        }
+
+
+def _emulated() -> str:
+    return _table(
+        ("module", "emulated"),
+        ((f"`{module}`", _code(sorted(names))) for module, names in _known_names().items()),
+    )
+
+
+def _unsupported() -> str:
+    known = _known_names()
+    return _table(
+        ("module", "documented, not emulated"),
+        ((f"`{module}`", _code(sorted(names - known[module]))) for module, names in DOCUMENTED.items()),
+    )
+
+
+def _rules() -> str:
+    return _table(
+        ("rule", "refuses", "targets", "severity", "source"),
+        (
+            (f"`{rule.id}`", REFUSES[rule.id], _places(rule.targets), rule.severity.value, rule.source)
+            for rule in RULES.values()
+        ),
+    )
+
+
+#: Every table by the name that the page's marks give it.
+TABLES: Final[dict[str, Callable[[], str]]] = {
+    "targets": _targets,
+    "versions": _versions,
+    "dtypes": _dtypes,
+    "operations": _operations,
+    "operators": _operators,
+    "activations": _activations,
+    "emulated": _emulated,
+    "unsupported": _unsupported,
+    "rules": _rules,
+}
+
+
+def refresh(page: str) -> str:
+    """Return the text of a page with every table between its marks drawn again.
+
+    Raises:
+        KeyError: If a mark names no table.
+    """
+
+    def draw(match: re.Match[str]) -> str:
+        name = match["name"]
+        return f"<!-- begin {name} -->\n{TABLES[name]()}\n<!-- end {name} -->"
+
+    return re.sub(r"<!-- begin (?P<name>\w+) -->\n.*?<!-- end (?P=name) -->", draw, page, flags=re.DOTALL)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print every table, or refresh the page that is named."""
+    if arguments:
+        page = Path(arguments[0])
+        page.write_text(refresh(page.read_text(encoding="utf-8")), encoding="utf-8")
+        return
+    for name, draw in TABLES.items():
+        sys.stdout.write(f"{name}\n\n{draw()}\n\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
