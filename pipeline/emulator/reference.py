@@ -81,7 +81,7 @@ REFUSES: Final[dict[str, str]] = {
     "activation-copy-bias": "a bias of `op=copy`, which the device drops",
     "activation-idle-result": "reading the reduction registers while `reduce_cmd=idle`",
     "affine-pattern": "a pattern that is no 1 to 4 [step, count] pairs, or does not fill its destination",
-    "partition-reduce-shape": "a destination of `tensor_partition_reduce` other than one full-width partition",
+    "partition-reduce-shape": "a destination of `tensor_partition_reduce` other than one partition",
     "accumulate-unwritten": "`accumulate=True` onto PSUM that nothing has written",
     "accumulate-foreign": "`accumulate=True` onto PSUM that no matmul initialised",
     "sbuf-spill": "more live SBUF than there is: the compiler spills to HBM",

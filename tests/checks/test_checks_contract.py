@@ -16,7 +16,7 @@ from tests.checks.evidence import (
     an_honest_answer,
 )
 
-every_check = pytest.mark.parametrize("check", CHECKS.values(), ids=str)
+every_check = pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 
 REFUSED = a_submission(
     code="",
