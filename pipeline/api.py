@@ -23,7 +23,7 @@ from pipeline.config import Settings
 from pipeline.errors import GraderError
 from pipeline.graph.batch import register
 from pipeline.graph.services import open_services
-from pipeline.graph.threads import advance
+from pipeline.graph.threads import Planned, advance
 from pipeline.library.submissions import admit_code
 from pipeline.store import open_store
 from pipeline.types import (
@@ -34,7 +34,6 @@ from pipeline.types import (
     FeedbackItem,
     Finding,
     Frozen,
-    Grading,
     Inspection,
     Judgment,
     OverallGrade,
@@ -100,12 +99,16 @@ class Grader:
 
     def grade_many(self, task: str, codes: Sequence[str]) -> list[Result]:
         """Grade several submissions to one task, several at a time; results keep their order."""
-        submissions = [admit_code(self._find_task(task), code.encode(errors="surrogatepass")) for code in codes]
+        submissions = [
+            admit_code(self._find_task(task), code.encode(errors="surrogatepass")) for code in codes
+        ]
         with self._lock:
-            gradings = register(submissions, self._services)
-            advance(list(dict.fromkeys(grading.id for grading in gradings)), self._services)
+            planned = register(submissions, self._services)
+            before = self._store.finished([plan.grading.id for plan in planned])
+            todo = {p.grading.id: p for p in planned if before.get(p.grading.id) not in ("graded", "waiting")}
+            advance(list(todo.values()), self._services)
             self._store.flush()
-            return [self._collect(grading) for grading in gradings]
+            return [self._collect(plan) for plan in planned]
 
     async def grade_async(self, task: str, code: str) -> Result:
         """As `grade`, without blocking the event loop."""
@@ -136,11 +139,12 @@ class Grader:
             )
         return tasks[name]
 
-    def _collect(self, grading: Grading) -> Result:
+    def _collect(self, plan: Planned) -> Result:
         """Put together what the store knows of a grading."""
+        grading = plan.grading
         route = self._store.load_route(grading.id)
         grade = self._store.load_grade(grading.id)
-        work = self._services.work(grading.id)
+        work = self._services.begin(grading, plan.submission)
         try:
             inspection = work.recall("inspect", Inspection)
             draft = work.recall("judge", Judgment)

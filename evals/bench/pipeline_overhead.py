@@ -23,10 +23,10 @@ from pipeline.graph import nodes
 from pipeline.graph.batch import register
 from pipeline.graph.keys import StageKeys
 from pipeline.graph.services import Services, open_services
-from pipeline.graph.threads import advance
+from pipeline.graph.threads import Planned, advance
 from pipeline.library.submissions import admit_code
 from pipeline.store import StageRecord, Store, open_store
-from pipeline.types import BuildResult, Grading, RunResult, Submission
+from pipeline.types import BuildResult, RunResult
 
 TASK = "softmax_rows"
 SPENT: dict[str, float] = {}
@@ -38,31 +38,30 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "bench.duckdb") as store:
         settings = Settings(allow_unsandboxed=not any(p.available for p in probe_levels()))
         with open_services(store, settings) as services:
-            warm, cold = prepare(services, count)
-            advance([warm.id], services)
+            planned = prepare(services, count)
             install_clocks(store)
             started, cpu = time.perf_counter(), time.process_time()
             memory = resident_mib()
-            advance([grading.id for grading in cold], services)
+            advance(planned, services)
             store.flush()
             wall, spent = time.perf_counter() - started, time.process_time() - cpu
     report(count, wall, spent, memory)
 
 
-def prepare(services: Services, count: int) -> tuple[Grading, list[Grading]]:
-    """Register `count` distinct submissions and one to warm up with; build and run are in the memo."""
+def prepare(services: Services, count: int) -> list[Planned]:
+    """Register `count` distinct submissions whose results of build and run are in the memo."""
     task = services.library.tasks[TASK]
     good = next(solution for solution in task.solutions if solution.name.startswith("good"))
     submissions = [admit_code(task, f"# {n}\n{good.code}".encode()) for n in range(count + 1)]
-    gradings = register(submissions, services)
-    advance([gradings[0].id], services)
-    keys = StageKeys.derive(gradings[0], submissions[0])
+    warm, *planned = register(submissions, services)
+    advance([warm], services)
+    keys = StageKeys.derive(warm.grading, warm.submission)
     built = BuildResult.model_validate_json(found(services.store, "build", keys))
     ran = RunResult.model_validate_json(found(services.store, "run", keys))
-    for grading, submission in zip(gradings[1:], submissions[1:], strict=True):
-        remember(services.store, grading, submission, built, ran)
+    for plan in planned:
+        remember(services.store, plan, built, ran)
     services.store.flush()
-    return gradings[0], gradings[1:]
+    return planned
 
 
 def found(store: Store, stage: str, keys: StageKeys) -> str:
@@ -73,11 +72,9 @@ def found(store: Store, stage: str, keys: StageKeys) -> str:
     return record.output
 
 
-def remember(
-    store: Store, grading: Grading, submission: Submission, built: BuildResult, ran: RunResult
-) -> None:
+def remember(store: Store, plan: Planned, built: BuildResult, ran: RunResult) -> None:
     """Put the results of build and run into the memo of one grading."""
-    keys = StageKeys.derive(grading, submission)
+    keys = StageKeys.derive(plan.grading, plan.submission)
     for stage, result in (("build", built), ("run", ran)):
         output = result.model_dump_json()
         store.record_stage(StageRecord(stage=stage, key=keys.of(stage), output=output, seconds=0.0))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pipeline.graph.services import Services
-from pipeline.graph.threads import Progress, advance, resume_decided
+from pipeline.graph.threads import Planned, Progress, advance, resume_decided
 from pipeline.library.submissions import Received
-from pipeline.types import Batch, BatchItem, Grading, Rejection, Submission, hash_text
+from pipeline.types import Batch, BatchItem, Rejection, Submission, hash_text
 
 __all__ = ["BatchOutcome", "Progress", "grade_batch", "register", "resume_decided"]
 
@@ -55,14 +55,14 @@ def grade_batch(
         SandboxError: If this machine can no longer run submissions.
         StoreError: If the store can no longer keep results.
     """
-    batch, gradings = _open(items, services)
-    store, ids = services.store, [grading.id for grading in gradings]
+    batch, planned = _open(items, services)
+    store, ids = services.store, [plan.grading.id for plan in planned]
     before = store.finished(ids)
-    todo = [grading_id for grading_id in ids if before.get(grading_id) not in ("graded", "waiting")]
+    todo = [plan for plan in planned if before.get(plan.grading.id) not in ("graded", "waiting")]
     interrupted = False
     try:
         if todo:
-            advance(todo, services, on_progress)
+            advance(todo, services, on_progress=on_progress)
         resume_decided(services)
     except KeyboardInterrupt:
         interrupted = True
@@ -84,22 +84,23 @@ def grade_batch(
     )
 
 
-def register(submissions: Sequence[Submission], services: Services) -> list[Grading]:
+def register(submissions: Sequence[Submission], services: Services) -> list[Planned]:
     """Plan the grading of each submission, and keep everything that shapes it before any work is done.
 
     Returns:
-        One grading per submission, in their order; equal submissions share theirs.
+        One plan per submission, in their order; equal submissions have equal plans.
     """
-    gradings = [services.plan(submission) for submission in submissions]
+    planned = [Planned(services.plan(submission), submission) for submission in submissions]
+    gradings = [plan.grading for plan in planned]
     fingerprints = {grading.fingerprint.content_hash(): grading.fingerprint for grading in gradings}
     tasks = {submission.task_id for submission in submissions}
     services.library.keep_documents(tasks, list(fingerprints.values()))
     services.store.save_submissions(submissions)
     services.store.save_gradings(gradings)
-    return gradings
+    return planned
 
 
-def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Batch, list[Grading]]:
+def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Batch, list[Planned]]:
     received: list[Received] = []
     rejections: list[Rejection] = []
     for item in items:
@@ -107,14 +108,14 @@ def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Ba
             rejections.append(item)
         else:
             received.append(item)
-    gradings = register([item.submission for item in received], services)
-    distinct = {grading.id: grading for grading in gradings}
+    planned = register([item.submission for item in received], services)
+    distinct = {plan.grading.id: plan for plan in planned}
     batch = Batch(
         id="b-" + hash_text(*sorted(distinct), *(f"{r.origin} {r.fault.code}" for r in rejections))[:16],
         opened_at=datetime.now(UTC),
         items=tuple(
-            BatchItem(grading_id=grading.id, submission_id=grading.submission_id, origin=item.origin)
-            for item, grading in zip(received, gradings, strict=True)
+            BatchItem(grading_id=plan.grading.id, submission_id=plan.submission.id, origin=item.origin)
+            for item, plan in zip(received, planned, strict=True)
         ),
         rejections=tuple(rejections),
     )

@@ -53,17 +53,18 @@ class Services:
         return self._fingerprints[task_id]
 
     def work(self, grading_id: str) -> Work:
-        """Return the grading in flight, loading it from the store when a thread comes back."""
-        if grading_id not in self._in_flight:
-            grading = self.store.load_grading(grading_id)
-            self.begin(grading, self.store.load_submission(grading.submission_id))
+        """Return a grading in flight.
+
+        Raises:
+            KeyError: If it is not in flight.
+        """
         return self._in_flight[grading_id]
 
-    def begin(self, grading: Grading, submission: Submission) -> None:
+    def begin(self, grading: Grading, submission: Submission) -> Work:
         """Hold what the nodes of one grading need until `end`."""
         made = grading.fingerprint
         current = submission.task_id in self.library.tasks and made == self.fingerprint(submission.task_id)
-        self._in_flight[grading.id] = Work(
+        work = Work(
             store=self.store,
             grading=grading,
             submission=submission,
@@ -73,6 +74,8 @@ class Services:
             keys=StageKeys.derive(grading, submission),
             current=current,
         )
+        self._in_flight[grading.id] = work
+        return work
 
     def end(self, grading_id: str) -> None:
         """Let go of a grading that left the graph, for good or for now."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from langgraph.types import Command
 
@@ -16,9 +16,9 @@ from pipeline.graph.build import Graph, build_graph
 from pipeline.graph.services import Services
 from pipeline.routing import policy
 from pipeline.store import StoreError
-from pipeline.types import Destination, Route
+from pipeline.types import Destination, Grading, Route, Submission
 
-__all__ = ["Progress", "advance", "resume_decided"]
+__all__ = ["Planned", "Progress", "advance", "resume_decided"]
 
 #: Gradings in flight. More than there are workers, so that none of these ever waits for a commit or a judge,
 #: and so that one commit serves many of them.
@@ -40,50 +40,70 @@ class Progress:
     grading_id: str
 
 
+class Planned(NamedTuple):
+    """A grading and what is graded."""
+
+    grading: Grading
+    submission: Submission
+
+
 def advance(
-    grading_ids: Sequence[str],
+    planned: Sequence[Planned],
     services: Services,
+    *,
+    waiting: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> None:
-    """Advance the threads of `grading_ids`, several at a time.
+    """Advance the threads of `planned`, several at a time.
+
+    Args:
+        planned: Distinct gradings.
+        services: What nodes work with.
+        waiting: Whether the threads wait for a person and are to be resumed where they stand.
+        on_progress: Told after each of them.
 
     Raises:
         SandboxError: If this machine can no longer run submissions.
         StoreError: If the store can no longer keep results.
         KeyboardInterrupt: After Ctrl-C; what was finished is in the store.
     """
-    asyncio.run(_advance_all(grading_ids, services, on_progress))
+    asyncio.run(_advance_all(planned, services, waiting, on_progress))
 
 
 def resume_decided(services: Services) -> list[str]:
     """Finish every grading whose reviewer has decided, and return their ids."""
     decided = services.store.list_decided()
-    if decided:
-        advance(decided, services)
+    gradings = [services.store.load_grading(grading_id) for grading_id in decided]
+    planned = [Planned(g, services.store.load_submission(g.submission_id)) for g in gradings]
+    if planned:
+        advance(planned, services, waiting=True)
         services.store.flush()
     return decided
 
 
 async def _advance_all(
-    grading_ids: Sequence[str], services: Services, on_progress: Callable[[Progress], None] | None
+    planned: Sequence[Planned],
+    services: Services,
+    waiting: bool,
+    on_progress: Callable[[Progress], None] | None,
 ) -> None:
     graph = build_graph(services.store.checkpoints())
     slots = asyncio.Semaphore(_IN_FLIGHT)
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_IN_FLIGHT, "node"))
     done = 0
 
-    async def advance_one(grading_id: str) -> None:
+    async def advance_one(plan: Planned) -> None:
         nonlocal done
         async with slots:
-            await _advance(graph, grading_id, services)
+            await _advance(graph, plan, services, waiting)
         done += 1
         if on_progress is not None:
-            on_progress(Progress(done, len(grading_ids), grading_id))
+            on_progress(Progress(done, len(planned), plan.grading.id))
 
     try:
         async with asyncio.TaskGroup() as group:
-            for grading_id in grading_ids:
-                group.create_task(advance_one(grading_id))
+            for plan in planned:
+                group.create_task(advance_one(plan))
     except asyncio.CancelledError:
         # Nodes run in threads that cannot be cancelled; without workers they end at once.
         services.executor.close()
@@ -92,19 +112,19 @@ async def _advance_all(
         raise failures.exceptions[0] from None
 
 
-async def _advance(graph: Graph, grading_id: str, services: Services) -> None:
+async def _advance(graph: Graph, plan: Planned, services: Services, waiting: bool) -> None:
     """Take one thread as far as it goes.
 
-    A thread without a checkpoint starts over; the memo makes that cheap, and the store already knows whether
-    its reviewer has decided.
+    A thread starts over unless it waits for a person: the memo makes that cheap. One that waits but has lost
+    its checkpoint starts over too, and finds the decision in the store.
     """
+    grading_id = plan.grading.id
     config: Any = {"configurable": {"thread_id": grading_id}}
-    snapshot = await graph.aget_state(config)
-    step: Any = {"grading_id": grading_id}
-    if snapshot.interrupts:
-        pending = snapshot.interrupts[0]
-        step = Command(resume={pending.id: {"review_id": pending.value["review_id"]}})
     try:
+        services.begin(plan.grading, plan.submission)
+        step: Any = {"grading_id": grading_id}
+        if waiting:
+            step = await _find_resumption(graph, config) or step
         await graph.ainvoke(step, config, context=services, durability="exit")
     except (SandboxError, StoreError):
         raise
@@ -112,6 +132,15 @@ async def _advance(graph: Graph, grading_id: str, services: Services) -> None:
         _hold(grading_id, error, services)
     finally:
         services.end(grading_id)
+
+
+async def _find_resumption(graph: Graph, config: Any) -> Any:
+    """Return the command that resumes a waiting thread, or None when its checkpoint is gone."""
+    snapshot = await graph.aget_state(config)
+    if not snapshot.interrupts:
+        return None
+    pending = snapshot.interrupts[0]
+    return Command(resume={pending.id: {"review_id": pending.value["review_id"]}})
 
 
 def _hold(grading_id: str, error: Exception, services: Services) -> None:

@@ -54,6 +54,7 @@ class Work:
     keys: StageKeys
     current: bool
     _results: dict[str, Frozen] = field(default_factory=dict)
+    _beyond_memo: bool = False
 
     def perform(self, stage: str, kind: type[Result], compute: Callable[[], Result]) -> Result:
         """Return the stage's result from the memo, or compute and record it."""
@@ -132,6 +133,8 @@ class Work:
         held = self._results.get(stage)
         if isinstance(held, kind):
             return held
+        if self._beyond_memo:
+            return None
         record = self.store.find_stage(stage, self.keys.of(stage))
         if record is None:
             return None
@@ -141,6 +144,8 @@ class Work:
 
     def _record(self, stage: str, result: Result, seconds: float) -> Result:
         self._results[stage] = result
+        # Stages are recorded in order, so what follows one that was missing is missing too.
+        self._beyond_memo = True
         if getattr(result, "verdict", None) is not Verdict.INFRASTRUCTURE:
             self.store.record_stage(
                 StageRecord(
