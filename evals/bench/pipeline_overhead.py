@@ -26,6 +26,7 @@ from pipeline.graph.services import Services, open_services
 from pipeline.graph.threads import Planned, advance
 from pipeline.library.submissions import admit_code
 from pipeline.store import StageRecord, Store, open_store
+from pipeline.store.checkpoints import StoreSaver
 from pipeline.types import BuildResult, RunResult
 
 TASK = "softmax_rows"
@@ -33,19 +34,32 @@ SPENT: dict[str, float] = {}
 
 
 def main() -> None:
-    """Run the benchmark and print it."""
+    """Run the benchmark twice: once for the cost, once with clocks inside for the shares, which they distort."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    wall, cpu, memory = measure(count)
+    each = 1e3 / count
+    print(f"pipeline overhead per submission: {wall * each:.2f} ms wall, {cpu * each:.2f} ms processor")
+    print(f"  n = {count}; target under 15 ms wall")
+    print(f"  memory: {memory[0]:.0f} MiB at the start, {memory[1]:.0f} MiB at the end")
+    install_clocks()
+    _, cpu, _ = measure(count)
+    for account, seconds in sorted(SPENT.items()):
+        print(f"  {account:12s} {seconds / cpu:6.1%} of processor time")
+    print(f"  {'LangGraph and the rest':12s} {(cpu - sum(SPENT.values())) / cpu:6.1%}")
+
+
+def measure(count: int) -> tuple[float, float, tuple[float, float]]:
+    """Grade `count` prepared submissions; return wall and processor seconds, and peak MiB before and after."""
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "bench.duckdb") as store:
         settings = Settings(allow_unsandboxed=not any(p.available for p in probe_levels()))
         with open_services(store, settings) as services:
             planned = prepare(services, count)
-            install_clocks(store)
-            started, cpu = time.perf_counter(), time.process_time()
-            memory = resident_mib()
+            SPENT.clear()
+            started, cpu, before = time.perf_counter(), time.process_time(), resident_mib()
             advance(planned, services)
             store.flush()
             wall, spent = time.perf_counter() - started, time.process_time() - cpu
-    report(count, wall, spent, memory)
+    return wall, spent, (before, resident_mib())
 
 
 def prepare(services: Services, count: int) -> list[Planned]:
@@ -80,9 +94,9 @@ def remember(store: Store, plan: Planned, built: BuildResult, ran: RunResult) ->
         store.record_stage(StageRecord(stage=stage, key=keys.of(stage), output=output, seconds=0.0))
 
 
-def install_clocks(store: Store) -> None:
+def install_clocks() -> None:
     """Measure processor time per thread inside the store, the checkpointer and the nodes."""
-    saver = type(store.checkpoints())
+    saver = StoreSaver
     for name in ("get_tuple", "put", "put_writes", "aget_tuple", "aput", "aput_writes"):
         clock(saver, name, "checkpoints")
     for name in (
@@ -114,19 +128,6 @@ def clock(owner: Any, name: str, account: str) -> None:
 def resident_mib() -> float:
     """Return the highest resident memory so far, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def report(count: int, wall: float, cpu: float, memory: float) -> None:
-    """Print what was measured."""
-    print(
-        f"pipeline overhead: {wall / count * 1e3:.2f} ms wall, {cpu / count * 1e3:.2f} ms cpu per submission"
-    )
-    print(f"  n = {count}; target under 15 ms wall")
-    accounted = sum(SPENT.values())
-    for account, seconds in sorted(SPENT.items()):
-        print(f"  {account:12s} {seconds / cpu:6.1%} of processor time")
-    print(f"  {'LangGraph, writer and rest':12s} {(cpu - accounted) / cpu:6.1%}")
-    print(f"  memory: {memory:.0f} MiB at the start, {resident_mib():.0f} MiB at the end")
 
 
 if __name__ == "__main__":
