@@ -46,6 +46,7 @@ _USAGE_FAULTS: Final = frozenset(
         "not_a_database",
         "not_found",
         "unknown_id",
+        "unknown_sandbox",
         "unknown_judge",
         "unknown_target",
         "unknown_task",

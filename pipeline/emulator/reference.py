@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from pipeline.emulator.frontend.trace import DEFAULT_VERSION
 from pipeline.emulator.legality import RULES
 from pipeline.emulator.operations import ACTIVATIONS, ISA_FUNCTIONS, OPERATIONS, OPERATORS, Operation
 from pipeline.emulator.operations.inventory import VERSIONS
+from pipeline.emulator.program import DEFAULT_LIMITS
 from pipeline.emulator.targets import TARGETS
 
 __all__ = ["REFUSES", "TABLES", "VALID_RANGES", "main", "refresh"]
@@ -237,6 +239,13 @@ def _rules() -> str:
     )
 
 
+def _limits() -> str:
+    return _table(
+        ("limit", "of one program"),
+        ((f"`{name}`", f"{value:,}") for name, value in asdict(DEFAULT_LIMITS).items()),
+    )
+
+
 #: Every table by the name that the page's marks give it.
 TABLES: Final[dict[str, Callable[[], str]]] = {
     "targets": _targets,
@@ -248,6 +257,7 @@ TABLES: Final[dict[str, Callable[[], str]]] = {
     "emulated": _emulated,
     "unsupported": _unsupported,
     "rules": _rules,
+    "limits": _limits,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -28,7 +29,7 @@ from pipeline.execute.frames import (
     encode,
 )
 from pipeline.execute.sandbox import Level, Limits, SandboxPool, Status
-from pipeline.execute.shapes import distinct_shapes, is_hidden, largest_scored_case, tensors_at
+from pipeline.execute.shapes import hidden_shapes, largest_scored_case, listed_shapes, tensors_at
 from pipeline.types import (
     BuildResult,
     Fault,
@@ -91,8 +92,33 @@ class EmulatorExecutor:
     def build(
         self, task: Task, code: str, *, target: str, toolchain: str, artifacts: Artifacts
     ) -> BuildResult:
-        """Trace `code` for every shape of `task` and judge each program on the trusted side."""
-        shapes = distinct_shapes(task)
+        """Trace `code` for every shape of `task` and judge each program on the trusted side.
+
+        Listed and hidden shapes are traced in jobs of their own. A submission can find all shapes of its job
+        and say them in an error or in print, so of the job with hidden shapes nothing it says is passed on.
+        """
+        build_at = partial(self._build_shapes, task, code, target, toolchain, artifacts)
+        listed = build_at(listed_shapes(task))
+        hidden_axes = hidden_shapes(task)
+        if listed.verdict is not None or not hidden_axes:
+            return listed
+        hidden = build_at(hidden_axes)
+        if hidden.verdict is None:
+            return listed.model_copy(update={"programs": listed.programs + hidden.programs})
+        fault = hidden.fault
+        if fault is not None and hidden.verdict is not Verdict.INFRASTRUCTURE:
+            fault = outcomes.withhold_shape(fault)
+        return listed.model_copy(update={"verdict": hidden.verdict, "fault": fault, "programs": ()})
+
+    def _build_shapes(
+        self,
+        task: Task,
+        code: str,
+        target: str,
+        toolchain: str,
+        artifacts: Artifacts,
+        shapes: list[dict[str, int]],
+    ) -> BuildResult:
         request = TraceRequest(
             source=code,
             filename="submission.py",
@@ -113,15 +139,13 @@ class EmulatorExecutor:
             return self._built(
                 verdict=Verdict.SUSPECT, fault=outcomes.forged_reply("the child's reply is no trace"), log=log
             )
-        readings = self._inspect(task, shapes, traced.programs)
+        readings = self._inspect(task, shapes, traced.programs, request)
         if isinstance(readings, Fault):
             return self._built(verdict=Verdict.INFRASTRUCTURE, fault=readings, log=log)
         obstacle = _find_obstacle(traced, readings, len(shapes))
+        findings = _legality_findings(readings)
         if obstacle is not None:
-            place, verdict, fault = obstacle
-            if is_hidden(task, shapes[place]):
-                return self._built(verdict=verdict, fault=outcomes.withhold_shape(fault), log=log)
-            findings = _legality_findings(readings)
+            verdict, fault = obstacle
             return self._built(verdict=verdict, fault=fault, findings=findings, log=log)
         built = zip(shapes, traced.programs, readings, strict=True)
         return self._built(
@@ -129,7 +153,7 @@ class EmulatorExecutor:
                 _summarize(reading, axes, artifacts.save_artifact(data, _PROGRAM_MEDIA_TYPE))
                 for axes, data, reading in built
             ),
-            findings=_legality_findings(readings),
+            findings=findings,
             log=log,
         )
 
@@ -175,19 +199,22 @@ class EmulatorExecutor:
         self._computers.close()
 
     def _inspect(
-        self, task: Task, shapes: list[dict[str, int]], programs: tuple[bytes, ...]
+        self, task: Task, shapes: list[dict[str, int]], programs: tuple[bytes, ...], traced: TraceRequest
     ) -> tuple[ProgramReading, ...] | Fault:
         request = InspectRequest(
             candidates=tuple(
                 Candidate(data, tensors_at(task.inputs, axes), tensors_at(task.outputs, axes))
                 for axes, data in zip(shapes, programs, strict=False)
-            )
+            ),
+            target=traced.target,
+            version=traced.version,
+            instruction_limit=traced.instruction_limit,
         )
         limits = Limits(
             wall_seconds=task.limits.run_seconds,
             cpu_seconds=math.ceil(task.limits.run_seconds),
             memory_bytes=task.limits.memory_bytes,
-            reply_bytes=_READING_BYTES * max(1, len(programs)),
+            reply_bytes=_READING_BYTES * len(shapes),
         )
         outcome = self._computers.run(_INSPECT_JOB, encode(request), limits)
         if outcome.status in (Status.MEMORY, Status.TIMEOUT, Status.OVERSIZED):
@@ -238,17 +265,16 @@ def _run_limits(task: Task, program: ProgramSummary, draws: int) -> Limits:
 
 def _find_obstacle(
     traced: TraceReply, readings: Sequence[ProgramReading], shapes: int
-) -> tuple[int, Verdict, Fault] | None:
-    """Return what stands in the way of running the submission, and at which of its shapes it was met."""
-    last = max(0, len(readings) - 1)
+) -> tuple[Verdict, Fault] | None:
+    """Return what stands in the way of running the submission on all of `shapes` shapes."""
     if readings and (refusal := readings[-1].refusal) is not None:
-        return (last, *outcomes.explain_refusal(refusal))
+        return outcomes.explain_refusal(refusal)
     if readings and (illegal := _first_error(readings[-1])) is not None:
-        return (last, *outcomes.explain_violation(illegal))
+        return outcomes.explain_violation(illegal)
     if traced.error is not None:
-        return (min(len(readings), shapes - 1), *outcomes.explain_kernel_error(traced.error))
+        return outcomes.explain_kernel_error(traced.error)
     if len(traced.programs) != shapes or len(readings) != shapes:
-        return (0, Verdict.SUSPECT, outcomes.forged_reply("it does not have one program per shape"))
+        return Verdict.SUSPECT, outcomes.forged_reply("it does not have one program per shape")
     return None
 
 

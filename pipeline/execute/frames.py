@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 import numpy as np
 
 from pipeline.emulator.dtypes import dtype_named
+from pipeline.emulator.frontend.errors import KernelErrorKind
 
 __all__ = [
+    "MESSAGE_CHARACTERS",
     "Array",
     "Candidate",
     "ExecuteReply",
     "ExecuteRequest",
     "InspectReply",
     "InspectRequest",
+    "KernelNote",
     "Note",
     "ProgramReading",
     "ReferenceReply",
@@ -79,11 +82,23 @@ class Note(msgspec.Struct, frozen=True):
     severity: str = "error"
 
 
+#: Longest message that a tracing child may send.
+MESSAGE_CHARACTERS: Final = 2000
+
+
+class KernelNote(msgspec.Struct, frozen=True):
+    """Why a shape could not be traced: a child's word, so its schema bounds all of it."""
+
+    kind: KernelErrorKind
+    message: Annotated[str, msgspec.Meta(max_length=MESSAGE_CHARACTERS)]
+    line: Annotated[int, msgspec.Meta(ge=0, le=1 << 20)] = 0
+
+
 class TraceReply(msgspec.Struct, frozen=True):
     """Encoded programs, one per shape, up to the first shape that failed."""
 
     programs: tuple[bytes, ...]
-    error: Note | None = None
+    error: KernelNote | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -95,9 +110,12 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class InspectRequest(msgspec.Struct, frozen=True):
-    """Validate programs and read what they do."""
+    """Validate programs, which must be for `target` and `version`, and read what they do."""
 
     candidates: tuple[Candidate, ...]
+    target: str
+    version: str
+    instruction_limit: int
 
 
 class ProgramReading(msgspec.Struct, frozen=True):
@@ -174,4 +192,8 @@ def decode(data: bytes, kind: type[T]) -> T:
     Raises:
         msgspec.DecodeError: If it is anything else.
     """
-    return msgspec.msgpack.decode(data, type=kind)
+    try:
+        return msgspec.msgpack.decode(data, type=kind)
+    except RecursionError:
+        # Fields that the schema does not know are skipped, however deep they are nested.
+        raise msgspec.DecodeError("nested too deeply") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.execute.frames import Note
+from pipeline.execute.frames import KernelNote, Note
 from pipeline.execute.sandbox import Outcome, Status
 from pipeline.types import Fault, Owner, Task, Verdict
 
@@ -24,16 +24,6 @@ __all__ = [
 _LOOP_REMEDY: Final = "look for a loop that does not end, or unroll less"
 _MEMORY_REMEDY: Final = "allocate tensors with nl.ndarray; the trace itself needs little memory"
 
-#: Frontend error kinds that are verdicts by themselves.
-_KERNEL_VERDICTS: Final = {
-    "compile_error": Verdict.COMPILE_ERROR,
-    "illegal_on_target": Verdict.ILLEGAL_ON_TARGET,
-    "runtime_error": Verdict.RUNTIME_ERROR,
-    "unsupported": Verdict.UNSUPPORTED,
-    "too_large": Verdict.TOO_LARGE,
-    "no_device_work": Verdict.NO_DEVICE_WORK,
-}
-
 #: Machine rules that are the program's doing; whatever else stops the machine is a defect of ours.
 _MACHINE_VERDICTS: Final = {
     "budget": Verdict.TIMEOUT,
@@ -43,7 +33,17 @@ _MACHINE_VERDICTS: Final = {
 
 #: Rules of program validation that speak of size; the rest can only be broken by forging a program.
 _SIZE_RULES: Final = frozenset(
-    {"wire_bytes", "instructions", "tensors", "patterns", "tensor_elements", "total_bytes", "inspection"}
+    {
+        "wire_bytes",
+        "instructions",
+        "tensors",
+        "patterns",
+        "tensor_elements",
+        "pattern_elements",
+        "total_bytes",
+        "executed_elements",
+        "inspection",
+    }
 )
 
 
@@ -67,13 +67,13 @@ def explain_submission(outcome: Outcome, task: Task) -> tuple[Verdict, Fault]:
             )
         case Status.OVERSIZED:
             return _verdict(
-                Verdict.TOO_LARGE, "wire_bytes", "the traced program is larger than the limit", _LOOP_REMEDY
+                Verdict.TOO_LARGE, "output", f"the submission {outcome.message} while tracing", _LOOP_REMEDY
             )
         case Status.SILENT:
             return _verdict(
                 Verdict.RUNTIME_ERROR,
                 "exited",
-                f"the submission ended its process (exit code {outcome.exit_code}) while tracing",
+                f"the submission {outcome.message} while tracing",
                 "a kernel never exits: remove sys.exit and os._exit",
             )
         case Status.CRASHED:
@@ -118,12 +118,16 @@ def explain_worker(outcome: Outcome, doing: str) -> Fault:
     )
 
 
-def explain_kernel_error(error: Note) -> tuple[Verdict, Fault]:
+def explain_kernel_error(error: KernelNote) -> tuple[Verdict, Fault]:
     """Explain an error that the frontend raised at a line of the submission."""
-    verdict = _KERNEL_VERDICTS.get(error.kind, Verdict.RUNTIME_ERROR)
+    verdict = Verdict(error.kind.value)
     owner = Owner.GRADER if verdict is Verdict.UNSUPPORTED else Owner.SUBMISSION
     return verdict, Fault(
-        owner=owner, code=error.kind, message=error.message, where=_where(error.line), line=error.line
+        owner=owner,
+        code=error.kind.value,
+        message=error.message,
+        where=_where(error.line),
+        line=error.line or None,
     )
 
 

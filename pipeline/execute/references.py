@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from pipeline.execute.frames import ReferenceReply, ReferenceRequest, decode, encode
+from pipeline.execute.frames import Array, ReferenceReply, ReferenceRequest, Tensor, decode, encode
 from pipeline.execute.sandbox import Limits, Outcome, SandboxPool, Status
 from pipeline.execute.shapes import tensors_at
 from pipeline.types import Case, Fault, Owner, Task, hash_text
@@ -68,19 +68,47 @@ def draw_reference(workers: SandboxPool, task: Task, case: Case, seed: int) -> D
         reply = decode(outcome.reply, ReferenceReply)
         if reply.error is not None:
             return _fault(task, case, reply.error.message)
-        return Draw(
-            tuple(array.numpy() for array in reply.inputs), tuple(array.numpy() for array in reply.expected)
+        inputs = _arrays(reply.inputs, request.inputs)
+        expected = _arrays(
+            reply.expected, tuple(Tensor(spec.name, spec.shape, "float64") for spec in request.outputs)
         )
-    except (msgspec.DecodeError, ValueError, KeyError):
+    except (msgspec.DecodeError, ValueError):
         return _fault(task, case, "reference.py answered with malformed data")
+    return _refuse_undefined(task, case, Draw(inputs, expected))
+
+
+def _arrays(answered: tuple[Array, ...], wanted: tuple[Tensor, ...]) -> tuple[np.ndarray, ...]:
+    """Return the values of `answered`: strangers' code shares the process that says what they are.
+
+    Raises:
+        ValueError: If they do not have the shapes and dtypes of `wanted`.
+    """
+    if [(array.shape, array.dtype) for array in answered] != [(spec.shape, spec.dtype) for spec in wanted]:
+        raise ValueError("other arrays than the task declares")
+    return tuple(array.numpy() for array in answered)
+
+
+def _refuse_undefined(task: Task, case: Case, draw: Draw) -> Draw | Fault:
+    """Refuse NaN as the answer to finite inputs: no kernel could be held to it."""
+    if all(_is_finite(values) for values in draw.inputs):
+        for spec, values in zip(task.outputs, draw.expected, strict=True):
+            if np.isnan(values).any():
+                return _fault(task, case, f"reference() answers finite inputs with NaN in {spec.name!r}")
+    return draw
+
+
+def _is_finite(values: np.ndarray) -> bool:
+    return bool(np.isfinite(values.astype(np.float64)).all())
 
 
 def _explain(outcome: Outcome, task: Task) -> str:
     match outcome.status:
         case Status.TIMEOUT:
             return f"reference.py did not finish within {task.limits.run_seconds:g} s"
-        case Status.MEMORY | Status.OVERSIZED:
+        case Status.MEMORY:
             return f"reference.py needs more than {task.limits.memory_bytes >> 20} MiB"
+        case Status.OVERSIZED:
+            return f"reference.py {outcome.message}"
         case _:
             return f"reference.py gave no answer: {outcome.message}"
 

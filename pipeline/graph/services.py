@@ -90,7 +90,7 @@ def open_services(store: Store, settings: Settings) -> Iterator[Services]:
         GraderError: If this machine can only limit submissions, not confine them, and the settings do not
             allow that; or if a setting names what does not exist.
     """
-    level = choose_level(Level(settings.sandbox) if settings.sandbox else None)
+    level = choose_level(_level_named(settings.sandbox), allow_unsandboxed=settings.allow_unsandboxed)
     if level is Level.LIMITS and not settings.allow_unsandboxed:
         raise GraderError(
             Fault(
@@ -115,3 +115,17 @@ def open_services(store: Store, settings: Settings) -> Iterator[Services]:
         )
     finally:
         executor.close()
+
+
+def _level_named(name: str | None) -> Level | None:
+    try:
+        return Level(name) if name is not None else None
+    except ValueError:
+        raise GraderError(
+            Fault(
+                owner=Owner.ENVIRONMENT,
+                code="unknown_sandbox",
+                message=f"there is no isolation level {name!r}",
+                remedy=f"choose from: {', '.join(level.value for level in Level)}",
+            )
+        ) from None

@@ -19,7 +19,10 @@ from typing import Final
 
 __all__ = ["KernelNotFound", "extract_kernel"]
 
-_FENCE: Final = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`\r\n]*?)[ \t]*$")
+# Possessive, so that no line, however long, is tried in more than one way.
+_FENCE: Final = re.compile(r"^([ \t]*+)(`{3,}+|~{3,}+)([^`\r\n]*+)$")
+#: A longer block is no admissible kernel, and parsing one could take gigabytes.
+_PARSED_CHARACTERS: Final = 256 << 10
 _LANGUAGES: Final = frozenset({"", "python", "py", "python3"})
 
 
@@ -82,8 +85,8 @@ def _blocks(response: str) -> list[_Block]:
         if not fence:
             if match:
                 indent, fence, info = match.groups()
-                language, first, lines = info.split(" ")[0].lower().strip("{}."), number, []
-        elif match and match[2].startswith(fence) and not match[3]:
+                language, first, lines = info.strip(" \t").split(" ")[0].lower().strip("{}."), number, []
+        elif match and match[2].startswith(fence) and not match[3].strip(" \t"):
             blocks.append(_Block(language, "".join(lines), first, closed=True))
             fence = ""
         else:
@@ -95,9 +98,11 @@ def _blocks(response: str) -> list[_Block]:
 
 def _defines(code: str, entry: str) -> bool:
     try:
-        body = ast.parse(code).body
+        body = ast.parse(code).body if len(code) <= _PARSED_CHARACTERS else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         # A kernel with a syntax error is still the kernel: the build names the line.
+        body = None
+    if body is None:
         return (
             re.search(rf"^(async[ \t]+)?def[ \t]+{re.escape(entry)}[ \t]*\(", code, re.MULTILINE) is not None
         )

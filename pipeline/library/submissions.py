@@ -126,26 +126,34 @@ def _collect(
 ) -> Iterator[Received | Rejection]:
     seen: set[Path] = set()
     for path in paths:
-        files = list(_files(path)) if path.is_dir() else [path]
-        if not files:
+        unreadable: list[OSError] = []
+        files = list(_files(path, unreadable)) if path.is_dir() else [path]
+        for error in unreadable:
+            yield _reject_unreadable(Path(str(error.filename)), error)
+        if not files and not unreadable:
             remedy = "name another folder"
             yield _reject(_name(path), "empty_folder", "the folder holds no .py or .jsonl file", remedy)
         for file in files:
-            resolved = file.resolve()
+            # Not Path.resolve, which gives up on a link that leads to itself: reading it is what fails.
+            resolved = Path(os.path.realpath(file))
             if resolved in seen:
                 continue
             seen.add(resolved)
             try:
                 yield from _read_file(file, tasks, task_id, _task_above(resolved, tasks))
             except OSError as error:
-                reason = error.strerror or type(error).__name__
-                remedy = "check its permissions"
-                yield _reject(_name(file), "unreadable", f"cannot be read: {reason}", remedy)
+                yield _reject_unreadable(file, error)
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _reject_unreadable(path: Path, error: OSError) -> Rejection:
+    reason = error.strerror or type(error).__name__
+    return _reject(_name(path), "unreadable", f"cannot be read: {reason}", "check its permissions")
+
+
+def _files(folder: Path, unreadable: list[OSError]) -> Iterator[Path]:
+    """Yield the files to read; folders that cannot be listed are put into `unreadable`."""
     root = folder / "solutions" if (folder / "task.toml").is_file() else folder
-    for parent, folders, names in os.walk(root):
+    for parent, folders, names in os.walk(root, onerror=unreadable.append):
         is_task = "task.toml" in names
         folders[:] = sorted(
             name

@@ -45,7 +45,11 @@ def check_report_path(path: Path) -> None:
     folder = path.resolve().parent
     if not folder.is_dir():
         raise _unwritable(path, f"there is no folder {folder}", "no_folder")
-    if path.is_dir():
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:  # a name that is too long, for one
+        raise _unwritable(path, f"no such file can be: {error.strerror}", "no_folder") from error
+    if is_folder:
         raise _unwritable(path, "this is a folder", "no_folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise _unwritable(path, f"the folder {folder} may not be written to", "unwritable")

@@ -6,17 +6,19 @@ from pathlib import Path
 
 import duckdb
 
+from pipeline.errors import GraderError
 from pipeline.types import Fault, Owner
 
 __all__ = ["OwnerGone", "OwnerSilent", "StoreError", "explain"]
 
 
-class StoreError(Exception):
+class StoreError(GraderError):
     """The store cannot do what was asked; `fault` says why, and what to do."""
 
     def __init__(self, code: str, message: str, *, where: str = "", remedy: str = "") -> None:
-        self.fault = Fault(owner=Owner.ENVIRONMENT, code=code, message=message, where=where, remedy=remedy)
-        super().__init__(str(self.fault))
+        super().__init__(
+            Fault(owner=Owner.ENVIRONMENT, code=code, message=message, where=where, remedy=remedy)
+        )
 
 
 class OwnerGone(ConnectionError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from pipeline.types.model import Frozen
+from pipeline.types.text import OneLine
 
 __all__ = ["Fault", "Owner"]
 
@@ -25,11 +26,11 @@ class Fault(Frozen):
     owner: Owner
     code: str
     """Stable identifier, e.g. ``missing_entry`` or ``wall_time``."""
-    message: str
+    message: OneLine
     """One line: what happened, and which limit it met."""
-    where: str = ""
+    where: OneLine = ""
     """File, line or key that it concerns, e.g. ``kernel.py:12``."""
-    remedy: str = ""
+    remedy: OneLine = ""
     """What to do about it."""
     line: int | None = None
     """Line of the submission, 1-based, where there is one."""

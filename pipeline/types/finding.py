@@ -7,6 +7,7 @@ from enum import StrEnum
 from pipeline.types.fact import Fact
 from pipeline.types.fault import Owner
 from pipeline.types.model import Frozen
+from pipeline.types.text import OneLine
 
 __all__ = ["CheckReport", "CheckStatus", "Finding", "Severity"]
 
@@ -33,7 +34,7 @@ class Finding(Frozen):
 
     check: str
     severity: Severity
-    message: str
+    message: OneLine
     """One or two sentences for the author: what was seen, which limit, what to do."""
     owner: Owner = Owner.SUBMISSION
     lines: tuple[int, ...] = ()
@@ -47,7 +48,7 @@ class CheckReport(Frozen):
 
     check: str
     status: CheckStatus
-    reason: str
+    reason: OneLine
     """One line: why it passed, failed or is unknown."""
     findings: tuple[Finding, ...] = ()
     facts: tuple[Fact, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from pipeline.types.model import Frozen
+from pipeline.types.text import OneLine
 
 __all__ = ["Destination", "Route"]
 
@@ -23,6 +24,6 @@ class Route(Frozen):
     """A destination and the reason that would stand in front of the author."""
 
     destination: Destination
-    reason: str
+    reason: OneLine
     policy: str
     """Version of the policy that decided, e.g. ``gates 1``."""

@@ -77,7 +77,7 @@ class TaskLimits(Frozen):
     """What one submission may use."""
 
     wall_seconds: float = Field(default=20.0, gt=0, le=3600)
-    """Of tracing one shape."""
+    """Of one tracing job: all listed shapes of a submission, then the hidden ones."""
     run_seconds: float = Field(default=60.0, gt=0, le=3600)
     """Of executing one case."""
     memory_bytes: int = Field(default=2 << 30, ge=64 << 20)

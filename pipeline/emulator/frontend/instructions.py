@@ -31,6 +31,9 @@ from pipeline.emulator.targets import ENGINES
 
 __all__ = ["INSTRUCTIONS", "IsaFunction", "NkiInstruction"]
 
+#: What `pipeline.emulator.program.validate` takes.
+_MAX_INTEGERS: Final = 64
+_INTEGER_BOUND: Final = 1 << 62
 _ENGINE_INDEX: Final = {name: index for index, name in enumerate(ENGINES)}
 
 
@@ -192,7 +195,9 @@ class IsaFunction:
         else:
             result = _integers(value)
             if result is None:
-                raise self._wrong(parameter, value, "an integer or a list of integers")
+                raise self._wrong(
+                    parameter, value, f"an integer or a list of at most {_MAX_INTEGERS}, below 2**62"
+                )
         if parameter.choices and isinstance(result, str) and result not in parameter.choices:
             raise self._refuse(
                 f"does not take {parameter.name}={result}; it takes {', '.join(sorted(parameter.choices))}"
@@ -281,7 +286,7 @@ def _number(value: Any) -> int | float | None:
     if isinstance(value, np.bool_ | np.integer | np.floating):
         value = value.item()
     if isinstance(value, bool | int):
-        return int(value) if abs(value) < 1 << 62 else float(value)
+        return int(value) if abs(value) < _INTEGER_BOUND else float(value)
     return float(value) if isinstance(value, float) else None
 
 
@@ -289,7 +294,8 @@ def _integers(value: Any) -> int | tuple[int, ...] | None:
     """Return an integer, or a possibly nested list of them as one flat tuple; None if it is neither."""
     try:
         if not isinstance(value, list | tuple):
-            return as_index(value)
+            single = as_index(value)
+            return single if abs(single) < _INTEGER_BOUND else None
         flat: list[int] = []
         for part in value:
             flat += (
@@ -297,7 +303,8 @@ def _integers(value: Any) -> int | tuple[int, ...] | None:
             )
     except TypeError:
         return None
-    return tuple(flat)
+    fitting = len(flat) <= _MAX_INTEGERS and all(abs(number) < _INTEGER_BOUND for number in flat)
+    return tuple(flat) if fitting else None
 
 
 def _memory(buffer: MemoryRegion) -> str:

@@ -44,6 +44,7 @@ __all__ = [
 
 DIALECT: Final = "nki"
 _MAX_NAME: Final = 200
+_MAX_RANK: Final = 16  # what `pipeline.emulator.program.validate` takes
 _ON_CHIP: Final = (MemoryRegion.sbuf, MemoryRegion.psum)
 _OUR_CODE: Final = str(Path(__file__).parent) + "/"
 
@@ -110,6 +111,9 @@ class Recorder:
         index = len(self.tensors)
         line = 0 if is_input else calling_line()
         name = str(name or self._names.get(line) or f"tensor{index}")[:_MAX_NAME]
+        # A name may spell half a surrogate pair, which no encoding takes.
+        name = name.encode(errors="replace").decode()
+        _check_rank(name, len(shape))
         size = prod(shape)
         if size > DEFAULT_LIMITS.tensor_elements:
             raise KernelError(
@@ -159,6 +163,7 @@ class Recorder:
                 raise KernelError(
                     KernelErrorKind.TOO_LARGE, f"more than {DEFAULT_LIMITS.patterns} distinct views"
                 )
+            _check_rank(f"a view of {storage.name}", len(view.dims))
             self.patterns.append(AccessPattern(storage.index, str(tensor.dtype), view.offset, view.dims))
         tensor._pattern = index
         return index
@@ -218,6 +223,14 @@ class Session:
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
             raise KeyError(f"unknown NKI version {self.version!r}; known: {', '.join(VERSIONS)}")
+
+
+def _check_rank(what: str, rank: int) -> None:
+    if rank > _MAX_RANK:
+        raise KernelError(
+            KernelErrorKind.TOO_LARGE,
+            f"{what} has {rank} dimensions; the emulator takes {_MAX_RANK}: leave out those of size 1",
+        )
 
 
 _ACTIVE: ContextVar[Session | None] = ContextVar("nki_session", default=None)

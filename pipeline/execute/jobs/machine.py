@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
+
 from pipeline.emulator import legality, timeline
 from pipeline.emulator.machine import Machine, MachineError
 from pipeline.emulator.operations import Fidelity
-from pipeline.emulator.program import Program, ProgramError, validate
+from pipeline.emulator.program import DEFAULT_LIMITS, Program, ProgramError, validate
 from pipeline.emulator.program import decode as decode_program
 from pipeline.emulator.targets import ENGINES, target_named
 from pipeline.emulator.timeline import Counts
@@ -30,7 +34,7 @@ def inspect(payload: bytes) -> bytes:
     request = decode(payload, InspectRequest)
     readings: list[ProgramReading] = []
     for candidate in request.candidates:
-        reading = _read(candidate)
+        reading = _read(candidate, request)
         readings.append(reading)
         if reading.refusal or any(note.severity == "error" for note in reading.violations):
             break
@@ -61,14 +65,26 @@ def execute(payload: bytes) -> bytes:
     return encode(ExecuteReply(outputs=tuple(results)))
 
 
-def _read(candidate: Candidate) -> ProgramReading:
+def _read(candidate: Candidate, request: InspectRequest) -> ProgramReading:
+    limits = replace(DEFAULT_LIMITS, instructions=request.instruction_limit)
     try:
-        program = decode_program(candidate.program)
-        validate(program)
+        program = decode_program(candidate.program, limits)
+        validate(program, limits)
+        _expect_platform(program, request)
         _expect_interface(program, candidate)
     except ProgramError as error:
         return ProgramReading(refusal=Note(kind=error.rule, message=error.message))
-    return _summarize(program)
+    return _summarize(_rename(program, candidate))
+
+
+def _expect_platform(program: Program, request: InspectRequest) -> None:
+    """Hold the program to the chip and version it was traced for: others have other limits."""
+    for rule, found, wanted in (
+        ("target", program.target, request.target),
+        ("version", program.version, request.version),
+    ):
+        if found != wanted:
+            raise ProgramError(rule, f"its {rule} is {found}, it was traced for {wanted}")
 
 
 def _expect_interface(program: Program, candidate: Candidate) -> None:
@@ -87,6 +103,15 @@ def _expect_interface(program: Program, candidate: Candidate) -> None:
                     f"{role} {wanted.name!r} is {tensor.dtype}{list(tensor.shape)}, "
                     f"the task wants {wanted.dtype}{list(wanted.shape)}",
                 )
+
+
+def _rename(program: Program, candidate: Candidate) -> Program:
+    """Return the program with the task's names for its inputs and outputs: its own are any text at all."""
+    tensors = list(program.tensors)
+    for indices, wanted in ((program.inputs, candidate.inputs), (program.outputs, candidate.outputs)):
+        for index, tensor in zip(indices, wanted, strict=True):
+            tensors[index] = msgspec.structs.replace(tensors[index], name=tensor.name)
+    return msgspec.structs.replace(program, tensors=tuple(tensors))
 
 
 def _summarize(program: Program) -> ProgramReading:

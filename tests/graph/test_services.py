@@ -1,0 +1,60 @@
+"""What a run does on a machine that can only limit submissions, not confine them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import Settings
+from pipeline.errors import GraderError
+from pipeline.execute.sandbox import Level, LevelProbe, probe
+from pipeline.graph.services import open_services
+from pipeline.store import open_store
+
+
+@pytest.fixture(autouse=True)
+def machine_without_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    def only_limits(level: Level) -> LevelProbe:
+        return LevelProbe(level, level is Level.LIMITS, "forbidden here")
+
+    monkeypatch.setattr(probe, "probe_level", only_limits)
+
+
+def test_grading_is_refused_without_permission(tmp_path: Path) -> None:
+    with (
+        open_store(tmp_path / "g.duckdb") as store,
+        pytest.raises(GraderError, match="--allow-unsandboxed"),
+        open_services(store, Settings()),
+    ):
+        pytest.fail("it opened")
+
+
+@pytest.mark.parametrize("sandbox", [None, "limits"])
+def test_permission_is_enough(tmp_path: Path, sandbox: str | None) -> None:
+    settings = Settings(sandbox=sandbox, allow_unsandboxed=True)
+    with open_store(tmp_path / "g.duckdb") as store, open_services(store, settings) as services:
+        assert services.executor.isolation == "limits"
+
+
+def test_asking_for_limits_is_no_permission(tmp_path: Path) -> None:
+    with open_store(tmp_path / "g.duckdb") as store:
+        settings = Settings(sandbox="limits")
+        with pytest.raises(GraderError, match="--allow-unsandboxed"), open_services(store, settings):
+            pytest.fail("it opened")
+
+
+def test_a_sandbox_that_does_not_work_here_is_refused_by_name(tmp_path: Path) -> None:
+    with open_store(tmp_path / "g.duckdb") as store:
+        settings = Settings(sandbox="landlock", allow_unsandboxed=True)
+        with pytest.raises(GraderError, match="landlock: forbidden here"), open_services(store, settings):
+            pytest.fail("it opened")
+
+
+def test_an_isolation_level_that_does_not_exist_is_named_with_those_that_do(tmp_path: Path) -> None:
+    with (
+        open_store(tmp_path / "g.duckdb") as store,
+        pytest.raises(GraderError, match=r"bublewrap.*bubblewrap, namespaces, landlock, limits"),
+        open_services(store, Settings(sandbox="bublewrap")),
+    ):
+        pytest.fail("it opened")

@@ -1,0 +1,76 @@
+"""The Python API beside the command line, on the real pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline import Grader
+from pipeline.config import Settings
+from pipeline.errors import GraderError
+from pipeline.types import Destination, Owner, Verdict
+
+TASKS = Path(__file__).parent / "fixtures" / "tasks"
+SOLUTIONS = TASKS / "tiny_add" / "solutions"
+GOOD = (SOLUTIONS / "good_add.py").read_text()
+WRONG = (SOLUTIONS / "bad_multiplies.py").read_text()
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """A grader of the tiny task with a database of its own."""
+    db = tmp_path_factory.mktemp("api") / "grader.duckdb"
+    with Grader(db, Settings(tasks=TASKS)) as open_grader:
+        yield open_grader
+
+
+def test_a_right_kernel_is_correct_and_waits_for_a_person(grader: Grader) -> None:
+    result = grader.grade("tiny_add", GOOD)
+    assert result.verdict is Verdict.CORRECT
+    assert result.fault is None
+    assert result.route.destination is Destination.REVIEW
+    assert not result.final
+    assert {fact.id: fact.value for fact in result.facts}["run.cases_passed"] == 3
+
+
+def test_a_wrong_kernel_is_final_with_feedback_that_names_the_place(grader: Grader) -> None:
+    result = grader.grade("tiny_add", WRONG)
+    assert result.verdict is Verdict.INCORRECT
+    assert result.final
+    assert result.overall is not None
+    assert result.overall.value == 0.0
+    assert any("differs at [" in item.text for item in result.feedback)
+
+
+def test_many_submissions_come_back_in_their_order_duplicates_included(grader: Grader) -> None:
+    results = grader.grade_many("tiny_add", [WRONG, GOOD, WRONG])
+    assert [result.verdict for result in results] == [Verdict.INCORRECT, Verdict.CORRECT, Verdict.INCORRECT]
+    assert results[0].grading_id == results[2].grading_id
+
+
+async def test_it_can_be_awaited(grader: Grader) -> None:
+    result = await grader.grade_async("tiny_add", GOOD)
+    assert result.verdict is Verdict.CORRECT
+
+
+def test_what_is_no_source_is_a_result_not_an_exception(grader: Grader) -> None:
+    result = grader.grade("tiny_add", "def kernel(x, y:\n")
+    assert result.verdict is Verdict.COMPILE_ERROR
+    assert result.fault is not None
+    assert result.fault.owner is Owner.SUBMISSION
+
+
+def test_an_unknown_task_is_an_exception_that_lists_those_there_are(grader: Grader) -> None:
+    with pytest.raises(GraderError) as error:
+        grader.grade("no_such", GOOD)
+    assert "tiny_add" in error.value.fault.remedy
+
+
+def test_a_second_grader_finds_what_the_first_one_graded(tmp_path: Path) -> None:
+    db = tmp_path / "grader.duckdb"
+    with Grader(db, Settings(tasks=TASKS)) as first:
+        before = first.grade("tiny_add", WRONG)
+    with Grader(db, Settings(tasks=TASKS)) as second:
+        assert second.grade("tiny_add", WRONG) == before
