@@ -18,7 +18,7 @@ HELP_RUNS = 15
 def main() -> None:
     """Run every benchmark and print its figures."""
     print_help_time()
-    for script in ("sandbox.py", "pipeline_overhead.py", "matmul.py"):
+    for script in ("sandbox.py", "sandbox_cost.py", "pipeline_overhead.py", "matmul.py"):
         subprocess.run([sys.executable, str(HERE / script)], check=True)
 
 

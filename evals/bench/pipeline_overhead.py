@@ -34,7 +34,7 @@ SPENT: dict[str, float] = {}
 
 
 def main() -> None:
-    """Run the benchmark twice: once for the cost, once with clocks inside for the shares, which they distort."""
+    """Measure the cost, then the shares: with clocks inside, which distort the cost."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     wall, cpu, memory = measure(count)
     each = 1e3 / count
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def measure(count: int) -> tuple[float, float, tuple[float, float]]:
-    """Grade `count` prepared submissions; return wall and processor seconds, and peak MiB before and after."""
+    """Grade `count` prepared submissions; return wall and processor seconds, and peak MiB around it."""
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "bench.duckdb") as store:
         settings = Settings(allow_unsandboxed=not any(p.available for p in probe_levels()))
         with open_services(store, settings) as services:

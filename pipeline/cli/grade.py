@@ -160,7 +160,7 @@ def _print_outcome(
         ],
     )
     for rejection in outcome.rejections:
-        screen.line(f"rejected: {rejection.origin}: {rejection.fault}", style="yellow")
+        screen.line(f"rejected: {rejection.fault}", style="yellow")
     screen.line()
     noun = "submission" if outcome.total == 1 else "submissions"
     screen.line(

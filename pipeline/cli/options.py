@@ -10,9 +10,30 @@ import click
 
 from pipeline.config import DEFAULT_DATABASE
 
-__all__ = ["database_option", "grading_options", "json_option", "plain_option", "read_rubric_versions"]
+__all__ = [
+    "database_option",
+    "grading_options",
+    "json_option",
+    "keep_text",
+    "plain_option",
+    "read_rubric_versions",
+]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def keep_text(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Return `value`, unless it holds bytes that are no UTF-8: the database takes only text.
+
+    Raises:
+        click.BadParameter: If it does.
+    """
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter("it holds bytes that are no UTF-8 text") from None
+    return value
+
 
 database_option = click.option(
     "--db",
@@ -21,6 +42,7 @@ database_option = click.option(
     default=DEFAULT_DATABASE,
     show_default=True,
     metavar="FILE",
+    callback=keep_text,
     help="Database that everything is kept in.",
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipeline.cli.errors import ExitCode
-from pipeline.cli.options import database_option, json_option, plain_option
+from pipeline.cli.options import database_option, json_option, keep_text, plain_option
 from pipeline.cli.render import Screen, name_submissions, print_json, shorten, show_overall, style_of
 from pipeline.config import DEFAULT_DATABASE
 
@@ -131,9 +131,15 @@ def show_review(identifier: str, database: Path, as_json: bool, plain: bool) -> 
     help="Overrule the rubric's pass or fail; needs --comment.",
 )
 @click.option(
-    "--comment", default="", metavar="TEXT", help="What the author should know; kept with the grade."
+    "--comment",
+    default="",
+    metavar="TEXT",
+    callback=keep_text,
+    help="What the author should know; kept with the grade.",
 )
-@click.option("--reviewer", metavar="NAME", help="Who decides.  [default: the user's name]")
+@click.option(
+    "--reviewer", metavar="NAME", callback=keep_text, help="Who decides.  [default: the user's name]"
+)
 @json_option
 @plain_option
 def decide_review(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from pipeline.compare.cases import judge_case
 from pipeline.compare.oracle import Oracle
 from pipeline.execute.artifacts import Artifacts
-from pipeline.execute.executor import Executor
+from pipeline.execute.executor import Execution, Executor, Run
 from pipeline.execute.references import Draw
 from pipeline.types import (
     BuildResult,
@@ -27,74 +28,76 @@ __all__ = ["VERSION", "run_cases"]
 VERSION: Final = 1
 
 
+class _Draws(NamedTuple):
+    """What one program is run on."""
+
+    program: ProgramSummary
+    draws: list[tuple[Case, int, Draw]]
+
+
 def run_cases(
     task: Task, build: BuildResult, executor: Executor, oracle: Oracle, *, artifacts: Artifacts
 ) -> RunResult:
     """Execute the programs of `build` on every case and seed of `task`.
 
-    Every case is run even after one has failed: an author learns more from all of them.
+    Every shape is run even after one has failed: an author learns more from all of them.
     """
-    results: list[CaseResult] = []
-    for program in build.programs:
-        cases = [case for case in task.cases if case.axes == program.axes]
-        outcome = _run_shape(task, program, cases, executor, oracle, artifacts)
-        if isinstance(outcome, Fault):
-            return RunResult(
-                verdict=Verdict.INFRASTRUCTURE,
-                fault=outcome,
-                cases=tuple(results),
-                executor=executor.id,
-                sandbox=executor.isolation,
-            )
-        results += outcome
-    if len(results) < len(task.cases):
-        # No case must ever pass by not being run.
+
+    def conclude(verdict: Verdict, fault: Fault | None, cases: Sequence[CaseResult] = ()) -> RunResult:
         return RunResult(
-            verdict=Verdict.INFRASTRUCTURE,
-            fault=Fault(
-                owner=Owner.GRADER,
-                code="cases_missing",
-                message=f"only {len(results)} of {len(task.cases)} cases were run",
-                remedy="grade again; if it comes back, report it with the submission",
-            ),
-            cases=tuple(results),
+            verdict=verdict,
+            fault=fault,
+            cases=tuple(cases),
             executor=executor.id,
             sandbox=executor.isolation,
         )
+
+    planned = _draw_all(task, build, oracle)
+    if isinstance(planned, Fault):
+        return conclude(Verdict.INFRASTRUCTURE, planned)
+    runs = [Run(plan.program, [draw.inputs for _, _, draw in plan.draws]) for plan in planned]
+    results: list[CaseResult] = []
+    for plan, execution in zip(planned, executor.run(task, runs, artifacts=artifacts), strict=True):
+        if execution.verdict is Verdict.INFRASTRUCTURE:
+            return conclude(Verdict.INFRASTRUCTURE, execution.fault, results)
+        results += _judge(task, plan, execution)
     failed = next((result for result in results if result.verdict is not Verdict.CORRECT), None)
-    return RunResult(
-        verdict=failed.verdict if failed else Verdict.CORRECT,
-        fault=failed.fault if failed else None,
-        cases=tuple(results),
-        executor=executor.id,
-        sandbox=executor.isolation,
-    )
+    if failed is not None:
+        return conclude(failed.verdict, failed.fault, results)
+    expected = sum(case.seeds for case in task.cases)
+    if len(results) != expected:
+        # No case must ever pass by not being run.
+        fault = Fault(
+            owner=Owner.GRADER,
+            code="cases_missing",
+            message=f"only {len(results)} of {expected} case runs took place",
+            remedy="grade again; if it comes back, report it with the submission",
+        )
+        return conclude(Verdict.INFRASTRUCTURE, fault, results)
+    return conclude(Verdict.CORRECT, None, results)
 
 
-def _run_shape(
-    task: Task,
-    program: ProgramSummary,
-    cases: list[Case],
-    executor: Executor,
-    oracle: Oracle,
-    artifacts: Artifacts,
-) -> list[CaseResult] | Fault:
-    draws: list[tuple[Case, int, Draw]] = []
-    for case in cases:
-        for seed in range(case.seeds):
-            draw = oracle.draw(task, case, seed)
-            if isinstance(draw, Fault):
-                return draw
-            draws.append((case, seed, draw))
-    execution = executor.run(task, program, [draw.inputs for _, _, draw in draws], artifacts=artifacts)
-    if execution.verdict is Verdict.INFRASTRUCTURE and execution.fault is not None:
-        return execution.fault
+def _draw_all(task: Task, build: BuildResult, oracle: Oracle) -> list[_Draws] | Fault:
+    planned: list[_Draws] = []
+    for program in build.programs:
+        plan = _Draws(program, [])
+        for case in task.cases:
+            for seed in range(case.seeds if case.axes == program.axes else 0):
+                draw = oracle.draw(task, case, seed)
+                if isinstance(draw, Fault):
+                    return draw
+                plan.draws.append((case, seed, draw))
+        planned.append(plan)
+    return planned
+
+
+def _judge(task: Task, plan: _Draws, execution: Execution) -> list[CaseResult]:
     results = [
         judge_case(task, case, seed, outputs, draw.expected)
-        for (case, seed, draw), outputs in zip(draws, execution.outputs, strict=False)
+        for (case, seed, draw), outputs in zip(plan.draws, execution.outputs, strict=False)
     ]
-    if execution.verdict is not None and execution.fault is not None:
-        case, seed, _ = draws[len(results)]
+    if execution.verdict is not None:
+        case, seed, _ = plan.draws[len(results)]
         results.append(
             CaseResult(
                 case=case.name,

@@ -8,12 +8,11 @@ from functools import partial
 from typing import Final
 
 import msgspec
-import numpy as np
 
 from pipeline.execute import outcomes
 from pipeline.execute.artifacts import Artifacts
 from pipeline.execute.counts import profile_facts
-from pipeline.execute.executor import Execution
+from pipeline.execute.executor import Execution, Run
 from pipeline.execute.frames import (
     Array,
     Candidate,
@@ -22,7 +21,9 @@ from pipeline.execute.frames import (
     InspectReply,
     InspectRequest,
     Note,
+    ProgramOutcome,
     ProgramReading,
+    ProgramRun,
     TraceReply,
     TraceRequest,
     decode,
@@ -53,6 +54,8 @@ _EXECUTE_JOB: Final = "pipeline.execute.jobs.machine:execute"
 
 _PROGRAM_BYTES: Final = 64 << 20
 _READING_BYTES: Final = 4 << 20
+#: Input bytes up to which programs share a worker job: starting one costs more than running a small shape.
+_GROUP_BYTES: Final = 32 << 20
 _PROGRAM_MEDIA_TYPE: Final = "application/x-nki-program"
 
 
@@ -157,33 +160,12 @@ class EmulatorExecutor:
             log=log,
         )
 
-    def run(
-        self,
-        task: Task,
-        program: ProgramSummary,
-        inputs: Sequence[Sequence[np.ndarray]],
-        *,
-        artifacts: Artifacts,
-    ) -> Execution:
-        """Execute one program on each input set, in one worker."""
-        dtypes = [spec.dtype for spec in task.inputs]
-        request = ExecuteRequest(
-            program=artifacts.load_artifact(program.artifact),
-            inputs=tuple(
-                tuple(Array.of(values, dtype) for values, dtype in zip(arrays, dtypes, strict=True))
-                for arrays in inputs
-            ),
-        )
-        outcome = self._computers.run(_EXECUTE_JOB, encode(request), _run_limits(task, program, len(inputs)))
-        if outcome.reply is None:
-            verdict, fault = outcomes.explain_execution(outcome, task)
-            return Execution((), verdict, fault)
-        reply = decode(outcome.reply, ExecuteReply)
-        outputs = tuple(tuple(array.numpy() for array in arrays) for arrays in reply.outputs)
-        if reply.error is None:
-            return Execution(outputs)
-        verdict, fault = outcomes.explain_machine_error(reply.error)
-        return Execution(outputs, verdict, fault)
+    def run(self, task: Task, runs: Sequence[Run], *, artifacts: Artifacts) -> list[Execution]:
+        """Execute programs; small ones share a worker job."""
+        executions: list[Execution] = []
+        for group in _group_runs(runs):
+            executions += self._execute(task, group, artifacts)
+        return executions
 
     def profile(self, task: Task, build: BuildResult, *, target: str, artifacts: Artifacts) -> ProfileResult:
         """Return counts and modelled bounds of the largest scored shape, as the build read them off."""
@@ -223,6 +205,29 @@ class EmulatorExecutor:
             return outcomes.explain_worker(outcome, "inspecting the program")
         return decode(outcome.reply, InspectReply).readings
 
+    def _execute(self, task: Task, runs: Sequence[Run], artifacts: Artifacts) -> list[Execution]:
+        dtypes = [spec.dtype for spec in task.inputs]
+        request = ExecuteRequest(
+            runs=tuple(
+                ProgramRun(
+                    artifacts.load_artifact(run.program.artifact),
+                    tuple(
+                        tuple(Array.of(values, dtype) for values, dtype in zip(arrays, dtypes, strict=True))
+                        for arrays in run.inputs
+                    ),
+                )
+                for run in runs
+            )
+        )
+        outcome = self._computers.run(_EXECUTE_JOB, encode(request), _run_limits(task, runs))
+        if outcome.reply is not None:
+            return [_read_outcome(found) for found in decode(outcome.reply, ExecuteReply).outcomes]
+        if len(runs) > 1:
+            # One of them ended the worker; alone, each shows which.
+            return [self._execute(task, [run], artifacts)[0] for run in runs]
+        verdict, fault = outcomes.explain_execution(outcome, task)
+        return [Execution((), verdict, fault)]
+
     def _built(
         self,
         *,
@@ -252,15 +257,42 @@ def _trace_limits(task: Task, shapes: int) -> Limits:
     )
 
 
-def _run_limits(task: Task, program: ProgramSummary, draws: int) -> Limits:
-    output_elements = sum(math.prod(tensor.shape) for tensor in tensors_at(task.outputs, program.axes))
+def _group_runs(runs: Sequence[Run]) -> list[list[Run]]:
+    """Split `runs` into groups that are worth a worker job each, in their order."""
+    groups: list[list[Run]] = []
+    held = _GROUP_BYTES
+    for run in runs:
+        size = sum(array.nbytes for arrays in run.inputs for array in arrays)
+        if held + size > _GROUP_BYTES:
+            groups.append([])
+            held = 0
+        groups[-1].append(run)
+        held += size
+    return groups
+
+
+def _run_limits(task: Task, runs: Sequence[Run]) -> Limits:
+    draws = sum(len(run.inputs) for run in runs)
+    elements = sum(
+        len(run.inputs) * math.prod(tensor.shape)
+        for run in runs
+        for tensor in tensors_at(task.outputs, run.program.axes)
+    )
     seconds = task.limits.run_seconds * draws
     return Limits(
         wall_seconds=seconds,
         cpu_seconds=math.ceil(seconds),
         memory_bytes=task.limits.memory_bytes,
-        reply_bytes=(1 << 20) + 8 * output_elements * draws,
+        reply_bytes=(1 << 20) + 8 * elements,
     )
+
+
+def _read_outcome(outcome: ProgramOutcome) -> Execution:
+    outputs = tuple(tuple(array.numpy() for array in arrays) for arrays in outcome.outputs)
+    if outcome.error is None:
+        return Execution(outputs)
+    verdict, fault = outcomes.explain_machine_error(outcome.error)
+    return Execution(outputs, verdict, fault)
 
 
 def _find_obstacle(

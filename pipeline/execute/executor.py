@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from pipeline.execute.artifacts import Artifacts
 from pipeline.types import BuildResult, Fault, ProfileResult, ProgramSummary, Task, Verdict
 
-__all__ = ["Execution", "Executor"]
+__all__ = ["Execution", "Executor", "Run"]
+
+
+class Run(NamedTuple):
+    """One program, and the input sets to run it on, each in the order of the task's inputs."""
+
+    program: ProgramSummary
+    inputs: Sequence[Sequence[np.ndarray]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +56,8 @@ class Executor(Protocol):
     ) -> BuildResult:
         """Trace `code` for every shape of `task`; encoded programs go to `artifacts`."""
 
-    def run(
-        self,
-        task: Task,
-        program: ProgramSummary,
-        inputs: Sequence[Sequence[np.ndarray]],
-        *,
-        artifacts: Artifacts,
-    ) -> Execution:
-        """Execute one program of a build on each input set."""
+    def run(self, task: Task, runs: Sequence[Run], *, artifacts: Artifacts) -> list[Execution]:
+        """Execute programs of a build; returns one execution per run, in their order."""
 
     def profile(self, task: Task, build: BuildResult, *, target: str, artifacts: Artifacts) -> ProfileResult:
         """Return counts and modelled bounds of the largest scored shape."""

@@ -20,7 +20,9 @@ __all__ = [
     "InspectRequest",
     "KernelNote",
     "Note",
+    "ProgramOutcome",
     "ProgramReading",
+    "ProgramRun",
     "ReferenceReply",
     "ReferenceRequest",
     "Tensor",
@@ -44,12 +46,13 @@ class Array(msgspec.Struct, frozen=True, array_like=True):
 
     shape: tuple[int, ...]
     dtype: str
-    data: bytes
+    data: memoryview
+    """Of the frame's own memory when decoded: nothing is copied."""
 
     @staticmethod
     def of(values: np.ndarray, dtype: str) -> Array:
         """Wrap `values`, already stored as `dtype`."""
-        return Array(tuple(values.shape), dtype, np.ascontiguousarray(values).tobytes())
+        return Array(tuple(values.shape), dtype, np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
 
     def numpy(self) -> np.ndarray:
         """Return the values, read-only.
@@ -143,18 +146,30 @@ class InspectReply(msgspec.Struct, frozen=True):
     readings: tuple[ProgramReading, ...]
 
 
-class ExecuteRequest(msgspec.Struct, frozen=True):
-    """Run one program on several input sets."""
+class ProgramRun(msgspec.Struct, frozen=True):
+    """One program, and the input sets to run it on."""
 
     program: bytes
     inputs: tuple[tuple[Array, ...], ...]
 
 
-class ExecuteReply(msgspec.Struct, frozen=True):
+class ExecuteRequest(msgspec.Struct, frozen=True):
+    """Run programs, one after the other."""
+
+    runs: tuple[ProgramRun, ...]
+
+
+class ProgramOutcome(msgspec.Struct, frozen=True):
     """Outputs per input set, up to the first that failed."""
 
     outputs: tuple[tuple[Array, ...], ...]
     error: Note | None = None
+
+
+class ExecuteReply(msgspec.Struct, frozen=True):
+    """One outcome per run."""
+
+    outcomes: tuple[ProgramOutcome, ...]
 
 
 class ReferenceRequest(msgspec.Struct, frozen=True):

@@ -141,8 +141,8 @@ def _environment() -> Environment:
 
 
 def _show(value: Any) -> Any:
-    """Make control characters of any text visible, on its way into the page."""
-    return show_controls(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Make control characters of whatever becomes text visible, on its way into the page."""
+    return value if isinstance(value, Markup) else show_controls(str(value))
 
 
 def _percent(share: float) -> str:

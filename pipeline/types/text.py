@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator
+from pydantic import BeforeValidator
 
 __all__ = ["OneLine", "join_lines"]
 
@@ -22,5 +22,10 @@ def join_lines(text: str) -> str:
     return " ".join(text.split()).encode("utf-8", "replace").decode()
 
 
-OneLine = Annotated[str, AfterValidator(join_lines)]
+def _join(value: Any) -> Any:
+    # Before pydantic looks: it takes no text with a lone surrogate.
+    return join_lines(value) if isinstance(value, str) else value
+
+
+OneLine = Annotated[str, BeforeValidator(_join)]
 """A message: whatever is put into it, a table, a log and a terminal get one bounded line."""

@@ -118,3 +118,12 @@ def test_an_empty_queue_says_so(database: Path) -> None:
     ended = run("review", "list", "--db", database)
     assert (ended.code, ended.out) == (0, "Nothing waits for a person.\n")
     assert run("review", "list", "--db", database, "--json").data == []
+
+
+@pytest.mark.parametrize("option", ["--comment", "--reviewer", "--db"])
+def test_bytes_that_are_no_text_are_refused_by_option(option: str, database: Path, review: str) -> None:
+    ended = run("review", "decide", review, "--db", database, option, "caf\udce9")
+    assert (ended.code, ended.out) == (2, "")
+    assert option in ended.err
+    assert "UTF-8" in ended.err
+    assert waiting(database)["good_add"]["decision"] is None

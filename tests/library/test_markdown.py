@@ -101,3 +101,16 @@ def test_inline_code_is_no_fence() -> None:
 def test_no_response_raises_anything_but_its_reason(response: str) -> None:
     with suppress(KernelNotFound):
         assert "kernel" in extract_kernel(response, "kernel")
+
+
+@pytest.mark.parametrize(
+    "line", ["```" + " " * 1_000_000 + "`", "~" * 1_000_000 + "`", " " * 1_000_000 + "```x`"]
+)
+def test_a_line_made_to_be_tried_in_many_ways_is_tried_in_one(line: str) -> None:
+    # A pattern that backtracks does not come back from these.
+    assert extract_kernel(f"{line}\n{fenced(KERNEL)}", "kernel") == KERNEL
+
+
+def test_a_block_too_large_for_any_kernel_is_found_without_being_parsed() -> None:
+    code = f"{KERNEL}table = [{'1, ' * 500_000}]\n"
+    assert extract_kernel(fenced(code), "kernel") == code

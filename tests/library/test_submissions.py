@@ -307,3 +307,37 @@ def test_a_response_with_half_a_surrogate_pair_is_kept_readable(
     )
     assert submission.code == KERNEL
     assert submission.received.encode()
+
+
+def test_a_link_that_leads_to_itself_is_rejected_and_its_neighbours_are_read(
+    tmp_path: Path, tasks: dict[str, Task]
+) -> None:
+    write(tmp_path / "good.py", KERNEL)
+    (tmp_path / "a.py").symlink_to("b.py")
+    (tmp_path / "b.py").symlink_to("a.py")
+    results = received(tmp_path, tasks, "rmsnorm")
+    codes = [result.fault.code for result in results if isinstance(result, Rejection)]
+    assert codes == ["no_file", "no_file"]
+    assert [result.origin for result in results if isinstance(result, Received)] == [
+        str(tmp_path / "good.py")
+    ]
+
+
+def test_a_folder_that_cannot_be_listed_is_rejected_by_name(
+    tmp_path: Path, tasks: dict[str, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "good.py", KERNEL)
+    write(tmp_path / "locked" / "x.py", KERNEL)
+    listed = os.scandir
+
+    def scandir(path: str | Path) -> Any:  # root, whom no permission stops, runs these tests too
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    results = received(tmp_path, tasks, "rmsnorm")
+    (refused,) = [result for result in results if isinstance(result, Rejection)]
+    assert refused.origin == str(tmp_path / "locked")
+    assert refused.fault.code == "unreadable"
+    assert len(results) == 2

@@ -257,7 +257,7 @@ def _store_correct(store: Store) -> None:
 
 
 def _store_hostile(store: Store) -> None:
-    fault = _fault("wrong", ATTACK)
+    fault = _fault("wrong", f"{ATTACK}\x1b[31m")
     judgment = Judgment(
         judge="rules 1",
         scores=(Score(criterion="error_margin", level=0, source="check:error_margin", reason=ATTACK),),

@@ -21,7 +21,9 @@ from pipeline.execute.frames import (
     InspectReply,
     InspectRequest,
     Note,
+    ProgramOutcome,
     ProgramReading,
+    ProgramRun,
     decode,
     encode,
 )
@@ -44,25 +46,25 @@ def inspect(payload: bytes) -> bytes:
 def execute(payload: bytes) -> bytes:
     """Answer an `ExecuteRequest` with an `ExecuteReply`."""
     request = decode(payload, ExecuteRequest)
+    return encode(ExecuteReply(outcomes=tuple(_execute(run) for run in request.runs)))
+
+
+def _execute(run: ProgramRun) -> ProgramOutcome:
+    results: list[tuple[Array, ...]] = []
     try:
-        program = decode_program(request.program)
+        program = decode_program(run.program)
         validate(program)
         machine = Machine(program)
+        dtypes = [program.tensors[index].dtype for index in program.outputs]
+        for inputs in run.inputs:
+            outputs = machine.run([array.numpy() for array in inputs])
+            results.append(tuple(Array.of(o, d) for o, d in zip(outputs, dtypes, strict=True)))
     except ProgramError as error:
-        return encode(ExecuteReply(outputs=(), error=Note(kind=error.rule, message=error.message)))
+        return ProgramOutcome(outputs=(), error=Note(kind=error.rule, message=error.message))
     except MachineError as error:
         note = Note(kind=error.rule, message=error.message, line=error.line or None)
-        return encode(ExecuteReply(outputs=(), error=note))
-    dtypes = [program.tensors[index].dtype for index in program.outputs]
-    results: list[tuple[Array, ...]] = []
-    for inputs in request.inputs:
-        try:
-            outputs = machine.run([array.numpy() for array in inputs])
-        except MachineError as error:
-            note = Note(kind=error.rule, message=error.message, line=error.line or None)
-            return encode(ExecuteReply(outputs=tuple(results), error=note))
-        results.append(tuple(Array.of(o, d) for o, d in zip(outputs, dtypes, strict=True)))
-    return encode(ExecuteReply(outputs=tuple(results)))
+        return ProgramOutcome(outputs=tuple(results), error=note)
+    return ProgramOutcome(outputs=tuple(results))
 
 
 def _read(candidate: Candidate, request: InspectRequest) -> ProgramReading:
