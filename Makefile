@@ -32,7 +32,7 @@ lock: $(READY)
 	$(BIN)/python -m pipeline.library.lock
 
 bench: $(READY)
-	$(BIN)/python evals/bench/main_job.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python evals/bench/main_job.py
 
 clean:
 	rm -rf $(VENV) out dist build

@@ -55,6 +55,10 @@ async def test_it_can_be_awaited(grader: Grader) -> None:
     assert result.verdict is Verdict.CORRECT
 
 
+async def test_the_synchronous_call_works_where_a_loop_runs_as_in_a_notebook(grader: Grader) -> None:
+    assert grader.grade("tiny_add", GOOD + "\n# in a notebook\n").verdict is Verdict.CORRECT
+
+
 def test_what_is_no_source_is_a_result_not_an_exception(grader: Grader) -> None:
     result = grader.grade("tiny_add", "def kernel(x, y:\n")
     assert result.verdict is Verdict.COMPILE_ERROR

@@ -67,7 +67,20 @@ def advance(
         StoreError: If the store can no longer keep results.
         KeyboardInterrupt: After Ctrl-C; what was finished is in the store.
     """
-    asyncio.run(_advance_all(planned, services, waiting, on_progress))
+    if _in_event_loop():
+        # A notebook runs its cells in a loop, and a thread can have only one.
+        with ThreadPoolExecutor(1, "advance") as beside:
+            beside.submit(asyncio.run, _advance_all(planned, services, waiting, on_progress)).result()
+    else:
+        asyncio.run(_advance_all(planned, services, waiting, on_progress))
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def resume_decided(services: Services) -> list[str]:

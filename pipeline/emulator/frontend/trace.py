@@ -148,8 +148,9 @@ def _raise_as_verdict(error: BaseException, filename: str, session: Session) -> 
 
 
 def _import_error(error: ImportError, line: int, session: Session) -> KernelError:
-    name = error.name or ""
-    package = name.partition(".")[0]
+    # Any text, or none: an ImportError can be raised by hand.
+    name = str(error.name or "")
+    package, _, rest = name.partition(".")
     if package == "neuronxcc":
         return KernelError(
             KernelErrorKind.COMPILE_ERROR,
@@ -162,8 +163,9 @@ def _import_error(error: ImportError, line: int, session: Session) -> KernelErro
         # `from nki.x import y` turns our explanation into a bare ImportError; the session remembers it.
         if session.missing is not None and not isinstance(error, ModuleNotFoundError):
             return KernelError(session.missing.kind, session.missing.message, line)
-        missing = missing_name("nki", name.split(".")[1], ("isa", "language", "typing"))
-        return KernelError(missing.kind, missing.message, line)
+        if rest:
+            missing = missing_name("nki", rest.partition(".")[0], ("isa", "language", "typing"))
+            return KernelError(missing.kind, missing.message, line)
     if package in _FRAMEWORKS:
         return KernelError(
             KernelErrorKind.UNSUPPORTED,

@@ -146,6 +146,8 @@ def test_a_patched_module_does_not_reach_the_next_submission() -> None:
         ("def main(x): pass\ndef other(x): pass", "compile_error", 0, ["no kernel function", "main, other"]),
         ("kernel = 5", "compile_error", 0, ["no kernel function 'kernel'"]),
         ("import numppy", "runtime_error", 1, ["ModuleNotFoundError", "numppy"]),
+        ("raise ImportError('by hand', name='nki')", "runtime_error", 1, ["ImportError", "by hand"]),
+        ("raise ImportError('by hand', name=3)", "runtime_error", 1, ["ImportError", "by hand"]),
         ("import torch_xla", "unsupported", 1, ["torch_xla"]),
         ("import neuronxcc.nki as nki", "compile_error", 1, ["neuronxcc.nki", "0.4.0", "import nki"]),
         ("from neuronxcc import nki", "compile_error", 1, ["neuronxcc.nki"]),
