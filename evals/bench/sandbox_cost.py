@@ -2,11 +2,11 @@
 
     OPENBLAS_NUM_THREADS=1 python evals/bench/sandbox_cost.py [REPEATS]
 
-Each repeat builds, runs and compares one good solution per shipped task, once through confined workers and
-once by calling the same jobs directly, side by side. Prints the difference per submission, the first apart. It
-has two parts: starting five jobs, which sandbox.py measures by itself, and moving inputs and outputs between
-processes, into memory that a fresh process touches for the first time, which grows with the task. Target:
-under 20 ms.
+Each repeat builds, runs and compares one good solution per shipped task, once through confined workers
+and once by calling the same jobs directly, side by side. Prints the difference per submission, the first
+apart. It has two parts: starting five jobs, which sandbox.py measures by itself, and moving inputs and
+outputs between processes, into memory that a fresh process touches for the first time, which grows with
+the task. Target: under 20 ms.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Imports nothing of the vocabulary at the top: this module is loaded before any c
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 from typing import Final
 
@@ -31,6 +32,9 @@ EXIT_CODES: Final[dict[int, str]] = {
     ExitCode.DIFFERENT: "a verdict differs from the expected one, or a check failed",
     ExitCode.INTERRUPTED: "interrupted; the same command goes on where it stopped",
 }
+
+#: How writing to a full device or a lost terminal fails; no file of ours is written without naming it.
+_STREAM_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 #: Codes of faults that a person corrects on the command line, whoever raised them.
 _USAGE_FAULTS: Final = frozenset(
@@ -64,6 +68,9 @@ def explain_failure(error: Exception) -> ExitCode:
     from pipeline.types import Fault, Owner
 
     fault = getattr(error, "fault", None)
+    if isinstance(error, OSError) and error.errno in _STREAM_ERRORS and error.filename is None:
+        click.echo(f"error: standard output cannot be written: {error.strerror}", err=True)
+        return ExitCode.FAULT
     if not isinstance(fault, Fault):
         import traceback
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -60,6 +61,7 @@ def command_line() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line on `arguments` (the process's by default) and exit with a documented code."""
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A terminal that knows no "✓" gets "\u2713", not an exception.
@@ -77,6 +79,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         status = explain_failure(error)
     sys.exit(status)
+
+
+def _open_standard_streams() -> None:
+    """Put the null device where a standard stream is closed.
+
+    A database opened next would get the stream's number, and whatever is printed would be written into it.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.commands import TINY_SOLUTIONS, TINY_TASKS, grade_tiny, run, run_json
+from tests.e2e.commands import (
+    TINY_SOLUTIONS,
+    TINY_TASKS,
+    command,
+    environment,
+    grade_tiny,
+    run,
+    run_json,
+)
 
 GOOD = (TINY_SOLUTIONS / "good_add.py").read_text()
 
@@ -164,3 +173,32 @@ def test_what_is_no_database_is_said(tmp_path: Path) -> None:
     assert completed.returncode == 2
     assert "not a DuckDB database" in one_line(completed.stderr)
     assert db.read_text().startswith("these are my notes")
+
+
+def test_a_full_standard_output_is_one_clear_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        completed = subprocess.run(
+            command("tasks", "list"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+            check=False,
+        )
+    assert completed.returncode == 1
+    assert "No space left on device" in one_line(completed.stderr)
+
+
+def test_a_closed_standard_output_is_never_the_database(tmp_path: Path) -> None:
+    db = tmp_path / "g.duckdb"
+    grade = command("grade", TINY_SOLUTIONS / "good_add.py", "--tasks", TINY_TASKS, "--db", db)
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *grade],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert (closed.returncode, closed.stderr) == (0, "")
+    (waiting,) = run_json("review", "list", "--db", db)
+    assert waiting["decision"] is None

@@ -28,7 +28,8 @@ def test_a_thread_that_waited_under_an_earlier_release_resumes_under_this_one(da
     waiting = run_json("review", "list", "--db", database)
     assert waiting
     chosen = waiting[0]
-    decided = decide(database, chosen["review"]["id"], "--level", "judgement=3", "--comment", "well explained")
+    level = ("--level", "judgement=3", "--comment", "well explained")
+    decided = decide(database, chosen["review"]["id"], *level)
     assert decided.returncode == 0, decided.stderr
     grade = run_json("show", chosen["grading"]["grading_id"], "--db", database)["grade"]
     assert grade["decided_by"] == "ada"

@@ -79,8 +79,8 @@ def _describe_environment(prefix: Path) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         # A job has one thread, and BLAS libraries start theirs when they are imported.
         **{f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "BLIS", "VECLIB")},
-        # A job allocates and frees large arrays all the time and then ends. Kept in the heap, freed memory is used
-        # again; given back, every page of the next array would be fetched and cleared anew.
+        # A job allocates and frees large arrays all the time and then ends. Kept in the heap, freed memory is
+        # used again; given back, every page of the next array would be fetched and cleared anew.
         "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
         "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
         "MALLOC_TOP_PAD_": str(1 << 20),
