@@ -29,6 +29,7 @@ _MACHINE_VERDICTS: Final = {
     "budget": Verdict.TIMEOUT,
     "memory": Verdict.TOO_LARGE,
     "illegal": Verdict.ILLEGAL_ON_TARGET,
+    "uninitialised": Verdict.INCORRECT,
 }
 
 #: Rules of program validation that speak of size; the rest can only be broken by forging a program.

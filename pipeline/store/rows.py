@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -186,7 +187,17 @@ def _filled(*inserts: Insert) -> list[Command]:
 def _fact_values(fact: Fact) -> tuple[Any, ...]:
     value = fact.value
     number = float(value) if isinstance(value, bool | int | float) else None
-    return fact.id, json.dumps(value), number, fact.unit, str(fact.provenance), fact.case, fact.label
+    # Facts are many and their values small: what a float prints as is what JSON takes, save NaN and infinity.
+    plain = type(value) is int or (type(value) is float and math.isfinite(value))
+    return (
+        fact.id,
+        repr(value) if plain else json.dumps(value),
+        number,
+        fact.unit,
+        str(fact.provenance),
+        fact.case,
+        fact.label,
+    )
 
 
 def _lines(finding: Finding) -> list[int]:

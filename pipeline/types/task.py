@@ -80,7 +80,7 @@ class TaskLimits(Frozen):
     """Of one tracing job: all listed shapes of a submission, then the hidden ones."""
     run_seconds: float = Field(default=60.0, gt=0, le=3600)
     """Of executing one case."""
-    memory_bytes: int = Field(default=2 << 30, ge=64 << 20)
+    memory_bytes: int = Field(default=2 << 30, ge=64 << 20, le=1 << 40)
     instructions: int = Field(default=500_000, ge=1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 
 from pipeline.emulator import legality, timeline
 from pipeline.emulator.machine import Machine, MachineError
@@ -57,7 +58,10 @@ def _execute(run: ProgramRun) -> ProgramOutcome:
         machine = Machine(program)
         dtypes = [program.tensors[index].dtype for index in program.outputs]
         for inputs in run.inputs:
-            outputs = machine.run([array.numpy() for array in inputs])
+            arrays = [array.numpy() for array in inputs]
+            outputs = machine.run(arrays)
+            if not results:
+                _refuse_garbage(machine, arrays, outputs)
             results.append(tuple(Array.of(o, d) for o, d in zip(outputs, dtypes, strict=True)))
     except ProgramError as error:
         return ProgramOutcome(outputs=(), error=Note(kind=error.rule, message=error.message))
@@ -65,6 +69,23 @@ def _execute(run: ProgramRun) -> ProgramOutcome:
         note = Note(kind=error.rule, message=error.message, line=error.line or None)
         return ProgramOutcome(outputs=tuple(results), error=note)
     return ProgramOutcome(outputs=tuple(results))
+
+
+def _refuse_garbage(machine: Machine, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> None:
+    """Refuse a program whose outputs change with what lies in memory that it never wrote.
+
+    Raises:
+        MachineError: If they do; an output that is right by the luck of one filling is wrong by another.
+    """
+    for read in legality.uninitialised_reads(machine.program, limit=1):
+        others = machine.run(inputs, poison=1)
+        if any(one.tobytes() != other.tobytes() for one, other in zip(outputs, others, strict=True)):
+            raise MachineError(
+                "uninitialised",
+                f"the result depends on memory that nothing wrote: {read.operation} is the first to read "
+                f"some, as {read.parameter}; write all of a tile before it is read",
+                read.line,
+            )
 
 
 def _read(candidate: Candidate, request: InspectRequest) -> ProgramReading:
