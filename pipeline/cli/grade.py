@@ -143,20 +143,19 @@ def _print_outcome(
     database: Path,
     report: Path,
 ) -> None:
-    names = name_submissions(rows)
     screen.table(
         ["id", "submission", "task", "verdict", "overall", "route", "reason"],
         [
             [
                 row.grading_id[:_ID_LENGTH],
-                names[row.grading_id],
+                name,
                 row.task_id,
                 _mark_verdict(row, expected.get(row.submission_id)),
                 show_overall(row.overall, row.passed),
                 style_of(row.destination.value if row.destination else row.state),
                 shorten(row.reason),
             ]
-            for row in rows
+            for row, name in zip(rows, name_submissions(rows), strict=True)
         ],
     )
     for rejection in outcome.rejections:

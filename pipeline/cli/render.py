@@ -96,16 +96,14 @@ def level_bar(level: int | None, highest: int = 4) -> str:
     return "●" * level + "○" * (highest - level) + f" {level}/{highest}"
 
 
-def name_submissions(rows: Sequence[GradingSummary]) -> dict[str, str]:
+def name_submissions(rows: Sequence[GradingSummary]) -> list[str]:
     """Return what each row is called: the name of its file where that is clear, else its whole origin."""
-    files = {row.grading_id: row.origin.rpartition("/")[2] for row in rows}
-    taken = Counter((row.task_id, files[row.grading_id]) for row in rows)
-    return {
-        row.grading_id: files[row.grading_id]
-        if taken[row.task_id, files[row.grading_id]] == 1
-        else row.origin or row.submission_id
-        for row in rows
-    }
+    files = [row.origin.rpartition("/")[2] for row in rows]
+    taken = Counter(zip((row.task_id for row in rows), files, strict=True))
+    return [
+        file if taken[row.task_id, file] == 1 else row.origin or row.submission_id
+        for row, file in zip(rows, files, strict=True)
+    ]
 
 
 def shorten(text: str, length: int = _REASON_LENGTH) -> str:

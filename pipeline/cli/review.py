@@ -46,7 +46,7 @@ def list_reviews(database: Path, decided_too: bool, limit: int, as_json: bool, p
         print_json(
             [
                 {**state.model_dump(mode="json"), "grading": summary.model_dump(mode="json")}
-                for state, summary in shown
+                for (state, summary), name in zip(shown, names, strict=True)
             ]
         )
         return ExitCode.OK
@@ -62,14 +62,14 @@ def list_reviews(database: Path, decided_too: bool, limit: int, as_json: bool, p
             [
                 state.review.id,
                 f"{state.review.opened_at.astimezone():%Y-%m-%d %H:%M}",
-                names[summary.grading_id],
+                name,
                 summary.task_id,
                 style_of(summary.verdict.value if summary.verdict else "none yet"),
                 show_overall(summary.overall, summary.passed),
                 shorten(state.review.reason),
                 *([state.decision.reviewer if state.decision else ""] if decided_too else []),
             ]
-            for state, summary in shown
+            for (state, summary), name in zip(shown, names, strict=True)
         ],
     )
     if len(states) > limit:

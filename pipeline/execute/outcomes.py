@@ -85,7 +85,8 @@ def explain_submission(outcome: Outcome, task: Task) -> tuple[Verdict, Fault]:
                 "a kernel records operations only; remove native code and system calls",
             )
         case _:
-            return Verdict.INFRASTRUCTURE, explain_worker(outcome, "tracing the submission")
+            # Our tracer raised. A submission can make it, so nobody but a person can say whose doing it was.
+            return Verdict.UNSUPPORTED, explain_worker(outcome, "tracing the submission")
 
 
 def explain_execution(outcome: Outcome, task: Task) -> tuple[Verdict, Fault]:

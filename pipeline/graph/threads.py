@@ -84,14 +84,20 @@ def _in_event_loop() -> bool:
 
 
 def resume_decided(services: Services) -> list[str]:
-    """Finish every grading whose reviewer has decided, and return their ids."""
+    """Finish the gradings whose reviewers have decided.
+
+    Returns:
+        Ids of those that have a grade now; what could not be finished is tried again next time.
+    """
     decided = services.store.list_decided()
+    if not decided:
+        return []
     gradings = [services.store.load_grading(grading_id) for grading_id in decided]
     planned = [Planned(g, services.store.load_submission(g.submission_id)) for g in gradings]
-    if planned:
-        advance(planned, services, waiting=True)
-        services.store.flush()
-    return decided
+    advance(planned, services, waiting=True)
+    services.store.flush()
+    finished = services.store.finished(decided)
+    return [grading_id for grading_id in decided if finished.get(grading_id) == "graded"]
 
 
 async def _advance_all(

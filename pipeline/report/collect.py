@@ -173,7 +173,12 @@ class Collector:
         """
         batch = self._store.load_batch(batch_id)
         # One submission can lie in a batch twice, under two names; it is graded once and listed once.
-        summaries = {summary.grading_id: summary for summary in self._store.list_gradings(batch_id)}
+        summaries: dict[str, GradingSummary] = {}
+        for summary in self._store.list_gradings(batch_id):
+            before = summaries.setdefault(summary.grading_id, summary)
+            if before.origin != summary.origin:
+                origin = f"{before.origin}, {summary.origin}"
+                summaries[summary.grading_id] = before.model_copy(update={"origin": origin})
         ordered = sorted(summaries.values(), key=lambda summary: (summary.task_id, summary.origin))
         return batch, tuple(ordered)
 

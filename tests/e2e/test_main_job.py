@@ -181,3 +181,16 @@ def wait_for_owner(db: Path) -> None:
             return
         time.sleep(0.02)
     raise AssertionError("the batch never opened its database")
+
+
+def test_the_same_code_under_two_names_is_graded_once_and_listed_under_both(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny_add"
+    folder.mkdir()
+    for name in ("one.py", "two.py"):
+        shutil.copy(TINY_SOLUTIONS / "good_add.py", folder / name)
+    printed = run_json("grade", folder, "--tasks", TINY_TASKS, "--db", tmp_path / "g.duckdb")
+    assert printed["total"] == 1
+    assert [Path(grading["origin"]).name for grading in printed["gradings"]] == ["one.py", "two.py"]
+    plain = run("grade", folder, "--tasks", TINY_TASKS, "--db", tmp_path / "g.duckdb")
+    assert "one.py" in plain.stdout
+    assert "two.py" in plain.stdout

@@ -110,6 +110,9 @@ EDITS = {
     "a case used twice": ('"tail"', '"small"', "cases[1].name", "'small' is used twice"),
     "no hidden case": ('kind = "hidden"', 'kind = "check"', "cases", "none of kind 'hidden'"),
     "minimum above maximum": ("1, maximum = 128", "9, maximum = 8", "axes.P", "exceeds"),
+    "memory that no machine has": (
+        "wall_seconds = 2.0", "memory_bytes = 100000000000000000000", "limits.memory_bytes", "is not allowed",
+    ),
     "an unknown compute dtype": (
         "[numerics]", '[numerics]\ncompute_dtype = "int8"', "numerics.compute_dtype", "no float dtype",
     ),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPERATIONS", "bind_step"]
 
-_BINARY: Final = operators_where("arithmetic", "bitvec")
+_BINARY: Final = operators_where("arithmetic", "bitvec", binary=True)
 _ANY: Final = operators_where("arithmetic", "bitvec", "unary")
 _ARITHMETIC: Final = operators_where("arithmetic")
 _ARITHMETIC_OR_UNARY: Final = operators_where("arithmetic", "unary")
@@ -108,10 +108,6 @@ def _tensor_tensor_cycles(call: Call) -> float:
     return max(64, dst.free_elements * (1 if single else 2))
 
 
-def _tensor_tensor_fidelity(call: Call) -> Fidelity:
-    return Fidelity.APPROXIMATE if call.scalar("op") == "power" else Fidelity.EXACT
-
-
 def _is_bitvec(call: Call, name: str) -> bool:
     return OPERATORS[str(call.scalar(name))].family == "bitvec"
 
@@ -165,7 +161,8 @@ def _bind_tensor_scalar(call: Call) -> Kernel:
             registers: object, dst: Array, data: Array, operand0: Array | None, operand1: Array | None
         ) -> None:
             value = first(data.reshape(dst.shape), operand0)
-            dst[...] = value if second is None else second(value, operand1)
+            # A tile of other signedness makes NumPy widen the pattern, which the next operator must not see.
+            dst[...] = value if second is None else second(value.astype(storage, copy=False), operand1)
 
         return bits
     load, write = loader(data, dst.shape), writer(dst.dtype)
@@ -257,12 +254,6 @@ def _gpsimd_operators(call: Call) -> Iterator[str]:
         yield f"rsqrt runs on gpsimd, not on {call.engine}: leave engine out, or use nisa.activation"
 
 
-def _early_unary(call: Call) -> Iterator[str]:
-    if call.scalar("op0") in ("square", "relu"):
-        op = call.scalar("op0")
-        yield f"op0={op} exists from NeuronCore-v4 on: use nisa.activation(op=nl.{op})"
-
-
 def _row_cycles(call: Call) -> float:
     return max(64, call.tensor("dst").free_elements)
 
@@ -301,7 +292,7 @@ OPERATIONS: Final = (
             BITVEC_ON_INTEGERS,
             Limit("power-engine", _power_engine, "nki.isa.tensor_tensor docstring"),
         ),
-        fidelity=_tensor_tensor_fidelity,
+        fidelity=operator_fidelity,
         source="nki.isa.tensor_tensor, NKI 0.6; facts/nki.md section 3.1",
     ),
     Operation(
@@ -328,10 +319,15 @@ OPERATIONS: Final = (
             _TS_LIMITS,
             Limit("operator-families", _operator_families, "nki.isa.tensor_scalar docstring"),
             Limit("unused-operand", _unused_operand, "nki.isa.tensor_scalar docstring"),
-            Limit("scalar-engine-operators", _scalar_engine_operators, "nki.isa.tensor_scalar docstring"),
+            Limit(
+                "scalar-engine-operators",
+                _scalar_engine_operators,
+                "nki.isa.tensor_scalar docstring; from trn3 on natively, trainium3_arch.rst",
+                frozenset({"trn1", "trn2"}),
+            ),
             Limit("gpsimd-operators", _gpsimd_operators, "nki.isa.tensor_scalar docstring"),
-            Limit("early-unary", _early_unary, "facts/nki.md section 4.2", frozenset({"trn1", "trn2"})),
         ),
+        fidelity=operator_fidelity,
         source="nki.isa.tensor_scalar, NKI 0.6; facts/nki.md section 3.1",
     ),
     Operation(
@@ -354,6 +350,7 @@ OPERATIONS: Final = (
             column("operand0", of="data"),
             not_both_psum("data", "operand1"),
         ),
+        fidelity=operator_fidelity,
         source="nki.isa.scalar_tensor_tensor, NKI 0.6; facts/nki.md section 3.1",
     ),
     Operation(

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from pipeline.emulator.operations.table import ALL_TARGETS
+
 __all__ = ["COMPARISONS", "OPERATORS", "PARTITION_REDUCTIONS", "Operator", "operators_where"]
 
 Array = np.ndarray[Any, Any]
@@ -28,7 +30,8 @@ class Operator:
             `tensor_partition_reduce` only), or ``"refused"``: known to the language, but not to the hardware.
         function: On float32 arrays (integers for bitvec); None where there is none.
         reducible: Whether a reduction may use it.
-        remedy: What to write instead of a refused operator.
+        remedy: What to write instead of an operator that is refused, or not on every chip.
+        targets: Chips that have it.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Operator:
     function: Callable[..., Array] | None
     reducible: bool = False
     remedy: str = ""
+    targets: frozenset[str] = ALL_TARGETS
 
     @property
     def is_ufunc(self) -> bool:
@@ -49,11 +53,12 @@ class Operator:
 
 
 def _abs_max(first: Array, second: Array) -> Array:
-    return np.asarray(np.maximum(np.abs(first), np.abs(second)))
+    # The signed value whose magnitude is greater, the second on a tie (nki.language.abs_max docstring).
+    return np.where(np.abs(first) > np.abs(second), first, second)
 
 
 def _abs_min(first: Array, second: Array) -> Array:
-    return np.asarray(np.minimum(np.abs(first), np.abs(second)))
+    return np.where(np.abs(first) < np.abs(second), first, second)
 
 
 def _relu(value: Array) -> Array:
@@ -78,6 +83,8 @@ def _xor(first: Array, second: Array) -> Array:
     return np.asarray(np.logical_xor(first != 0, second != 0))
 
 
+_V4: Final = frozenset({"trn3"})
+_MAGNITUDE_REMEDY: Final = "compare magnitudes from nisa.activation(op=nl.abs)"
 _RECIPROCAL_REMEDY: Final = "take nisa.reciprocal of the divisor and multiply"
 
 OPERATORS: Final[dict[str, Operator]] = {
@@ -104,11 +111,11 @@ OPERATORS: Final[dict[str, Operator]] = {
         Operator("logical_or", "arithmetic", np.logical_or, reducible=True),
         Operator("logical_xor", "arithmetic", _xor, reducible=True),
         Operator("power", "arithmetic", np.power),
-        Operator("abs_max", "arithmetic", _abs_max),
-        Operator("abs_min", "arithmetic", _abs_min),
+        Operator("abs_max", "arithmetic", _abs_max, remedy=_MAGNITUDE_REMEDY, targets=_V4),
+        Operator("abs_min", "arithmetic", _abs_min, remedy=_MAGNITUDE_REMEDY, targets=_V4),
         Operator("abs", "unary", np.abs),
-        Operator("square", "unary", np.square),
-        Operator("relu", "unary", _relu),
+        Operator("square", "unary", np.square, remedy="use nisa.activation(op=nl.square)", targets=_V4),
+        Operator("relu", "unary", _relu, remedy="use nisa.activation(op=nl.relu)", targets=_V4),
         Operator("rsqrt", "unary", _rsqrt),
         Operator("reciprocal", "unary", np.reciprocal),
         Operator("average", "partition", None),
@@ -129,10 +136,18 @@ COMPARISONS: Final = frozenset({"equal", "not_equal", "greater_equal", "greater"
 PARTITION_REDUCTIONS: Final = frozenset({"add", "average", "maximum", "bitwise_or", "bitwise_and"})
 
 
-def operators_where(*families: str, reducible: bool = False) -> frozenset[str]:
-    """Return the names of the operators of the given families, or of those that can reduce among them."""
+def operators_where(*families: str, reducible: bool = False, binary: bool = False) -> frozenset[str]:
+    """Return the names of the operators of the given families.
+
+    Args:
+        families: See `Operator`.
+        reducible: Whether to leave out those that cannot reduce.
+        binary: Whether to leave out those of one input.
+    """
     return frozenset(
         operator.name
         for operator in OPERATORS.values()
-        if operator.family in families and (operator.reducible or not reducible)
+        if operator.family in families
+        and (operator.reducible or not reducible)
+        and (operator.operands == 2 or not binary)
     )
