@@ -46,7 +46,7 @@ def list_reviews(database: Path, decided_too: bool, limit: int, as_json: bool, p
         print_json(
             [
                 {**state.model_dump(mode="json"), "grading": summary.model_dump(mode="json")}
-                for (state, summary), name in zip(shown, names, strict=True)
+                for state, summary in shown
             ]
         )
         return ExitCode.OK

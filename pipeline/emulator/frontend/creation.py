@@ -96,8 +96,9 @@ def ones(shape: Sequence[int], dtype: Any, buffer: Any = MemoryRegion.sbuf, name
 
 
 def zeros_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
-    """Allocate zeros with the shape, and by default the data type and memory, of `x`."""
-    return zeros(x.shape, x.dtype if dtype is None else dtype, x.buffer if buffer is None else buffer, name)
+    """Allocate zeros with the shape, and by default the data type, of `x`; in SBUF by default, as documented."""
+    kind = x.dtype if dtype is None else dtype
+    return zeros(x.shape, kind, MemoryRegion.sbuf if buffer is None else buffer, name)
 
 
 def empty_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
@@ -148,7 +149,7 @@ def _check_tile(tile: NkiTensor, target: Target) -> None:
 
 
 def _whole(value: float, tensor: NkiTensor) -> int:
-    if int(value) != value:
+    if not float(value).is_integer():
         raise KernelError(
             KernelErrorKind.COMPILE_ERROR, f"cannot fill {tensor!r} with {value}: it holds integers"
         )

@@ -10,8 +10,10 @@ from pipeline.emulator.frontend.creation import new_tile
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import LanguageFunction
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
+from pipeline.emulator.frontend.recorder import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
-from pipeline.emulator.frontend.values import DType
+from pipeline.emulator.frontend.values import DType, MemoryRegion
+from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.operations.operators import OPERATORS
 
 __all__ = ["FUNCTIONS", "require_tile"]
@@ -24,7 +26,6 @@ _BINARY: Final = [
     "minimum",
     "abs_max",
     "abs_min",
-    "power",
     "equal",
     "not_equal",
     "less",
@@ -44,7 +45,6 @@ _ACTIVATED: Final = [
     "exp",
     "log",
     "sqrt",
-    "rsqrt",
     "tanh",
     "sigmoid",
     "relu",
@@ -156,6 +156,34 @@ def reciprocal(x: Any, dtype: Any = None) -> NkiTensor:
     return result
 
 
+def rsqrt(x: Any, dtype: Any = None) -> NkiTensor:
+    """Return ``1 / sqrt(x)``, since NKI 0.5 on the gpsimd engine, which does not reach PSUM."""
+    recorder = active_recorder()
+    if VERSIONS.index(recorder.version) < VERSIONS.index("0.5"):
+        return _activated("rsqrt", x, dtype)
+    tile = require_tile(x, "rsqrt")
+    if tile.buffer is MemoryRegion.psum:
+        raise KernelError(
+            KernelErrorKind.ILLEGAL_ON_TARGET,
+            f"nl.rsqrt of {tile!r}: it runs on the gpsimd engine, which cannot reach PSUM; use "
+            "nisa.activation(op=nl.rsqrt)",
+        )
+    result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
+    INSTRUCTIONS["tensor_scalar"](result, tile, op0=FUNCTIONS["rsqrt"], operand0=0.0)
+    return result
+
+
+def power(x: Any, y: Any, dtype: Any = None) -> NkiTensor:
+    """Return `x` raised to `y`; both must be tiles."""
+    if not isinstance(x, NkiTensor) or not isinstance(y, NkiTensor):
+        raise KernelError(
+            KernelErrorKind.ILLEGAL_ON_TARGET,
+            "nl.power takes two tiles, a number is not supported; fill a tile with nl.full, or use nl.square, "
+            "nl.sqrt, nl.rsqrt or nl.reciprocal",
+        )
+    return _binary("power", x, y, dtype)
+
+
 def negative(x: Any, dtype: Any = None) -> NkiTensor:
     """Return ``-x``."""
     return _binary("multiply", require_tile(x, "negative"), -1.0, dtype)
@@ -193,6 +221,6 @@ FUNCTIONS: Final[dict[str, LanguageFunction]] = {
     "average": LanguageFunction("average", None, operator="average"),
     **{
         function.__name__: LanguageFunction(function.__name__, function)
-        for function in (reciprocal, negative, logical_not, invert, copy)
+        for function in (reciprocal, rsqrt, power, negative, logical_not, invert, copy)
     },
 }

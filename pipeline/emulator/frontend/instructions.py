@@ -126,6 +126,10 @@ class IsaFunction:
                     continue
                 tensors.append(-1)
                 arguments.append(None)
+                if value is None and parameter.nullable:
+                    if role == _Role.OPERAND:
+                        scalars.append(None)
+                    continue
                 if role == _Role.TENSOR:
                     if value is None and default is None:
                         continue

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
@@ -92,9 +93,12 @@ def simulate(kernel: Callable[..., Any]) -> Any:
 
 
 def _execute(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record `function` for these arguments, run the program, and return what the kernel returned."""
+    """Record `function` for these arguments, run the program, and return what the kernel returned.
+
+    Arrays that the kernel writes are updated in place, as `nki.simulate` documents.
+    """
     # Executing is for interactive use; a child that only records must not load the machine.
-    from pipeline.emulator.legality import Severity, check
+    from pipeline.emulator.legality import Severity, check, mutated_inputs
     from pipeline.emulator.machine import Machine, MachineError
 
     arguments = bind_arguments(function, args, kwargs)
@@ -104,11 +108,16 @@ def _execute(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     for violation in check(program):
         if violation.severity is Severity.ERROR:
             raise KernelError(KernelErrorKind.ILLEGAL_ON_TARGET, violation.message, violation.line)
+    written = [index for index in program.inputs if program.tensors[index].name in mutated_inputs(program)]
+    outputs = tuple(dict.fromkeys((*program.outputs, *written)))
     try:
-        results = Machine(program).run(list(arrays.values()))
+        results = Machine(msgspec.structs.replace(program, outputs=outputs)).run(list(arrays.values()))
     except MachineError as error:
         raise KernelError(KernelErrorKind.RUNTIME_ERROR, error.message, error.line) from None
-    return tuple(results) if many else results[0]
+    for index, name in zip(program.inputs, arrays, strict=True):
+        if index in written:
+            arguments[name][...] = results[outputs.index(index)]
+    return tuple(results[: len(program.outputs)]) if many else results[0]
 
 
 def _as_stored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

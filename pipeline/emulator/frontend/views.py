@@ -83,8 +83,8 @@ class View(NamedTuple):
                     continue
                 start, stop, step = _bounds(part, axis, count)
             elif type(part) is DynamicSlice:
-                start, stop, step = part.start, part.start + part.size, 1
-                _require_inside(f"nl.ds({start}, {part.size})", start, stop, axis, count)
+                start, stop, step = *_dynamic_bounds(part, axis), 1
+                _require_inside(f"nl.ds({start}, {stop - start})", start, stop, axis, count)
             else:
                 start, stop, step = _position(part, axis, count), 0, 0
             offset += start * stride
@@ -265,6 +265,14 @@ def _bounds(part: slice, axis: int, count: int) -> tuple[int, int, int]:
     stop = stop + count if stop < 0 else stop
     _require_inside(shown, start, stop, axis, count)
     return start, stop, step
+
+
+def _dynamic_bounds(part: DynamicSlice, axis: int) -> tuple[int, int]:
+    try:
+        start = as_index(part.start)
+        return start, start + as_index(part.size)
+    except TypeError:
+        raise ViewError(f"dimension {axis}: nl.ds takes compile-time integers") from None
 
 
 def _require_inside(shown: str, start: int, stop: int, axis: int, count: int) -> None:

@@ -80,6 +80,17 @@ def _refused_operator(call: Call) -> Iterator[str]:
                 yield f"{parameter.name}={value} is not an operator of the hardware: {operator.remedy}"
 
 
+def _operator_target(call: Call) -> Iterator[str]:
+    for parameter, value in zip(call.operation.scalar_parameters, call.scalars, strict=True):
+        if parameter.kind is ParameterKind.OPERATOR and isinstance(value, str):
+            operator = OPERATORS[value]
+            if call.target.name not in operator.targets:
+                yield (
+                    f"{parameter.name}={value} exists on {', '.join(sorted(operator.targets))}, not on "
+                    f"{call.target.name}: {operator.remedy}"
+                )
+
+
 def _operator_choice(call: Call) -> Iterator[str]:
     for parameter, value in zip(call.operation.scalar_parameters, call.scalars, strict=True):
         if parameter.kind is not ParameterKind.OPERATOR or not isinstance(value, str):
@@ -147,6 +158,7 @@ _GENERIC: Final = (
     Limit("engine-memory", _reach, "NKI architecture guides (facts/nki.md section 2.3)"),
     Limit("operand-dtype", _dtype, "nki.isa docstrings, Data types"),
     Limit("operator-refused", _refused_operator, "NKI 0.6 known issues (facts/nki.md section 1.6)"),
+    Limit("operator-target", _operator_target, "NKI 0.4.0 release notes: abs_max, abs_min, square, relu"),
     Limit("operator-choice", _operator_choice, "facts/nki.md section 4.2"),
     Limit("operand-missing", _operand_missing, "nki.isa docstrings"),
 )

@@ -34,10 +34,15 @@ OOB_MODE: Final = Parameter("oob_mode", ParameterKind.CHOICE, "error", choices=f
 
 
 def destination(
-    name: str = "dst", buffers: frozenset[str] = _ON_CHIP, *, optional: bool = False
+    name: str = "dst",
+    buffers: frozenset[str] = _ON_CHIP,
+    *,
+    optional: bool = False,
+    nullable: bool = False,
 ) -> Parameter:
     """Return a written tensor parameter."""
-    return Parameter(name, ParameterKind.DESTINATION, None if optional else REQUIRED, buffers=buffers)
+    default = None if optional else REQUIRED
+    return Parameter(name, ParameterKind.DESTINATION, default, buffers=buffers, nullable=nullable)
 
 
 def source(name: str, buffers: frozenset[str] = _ON_CHIP, dtypes: frozenset[str] = frozenset()) -> Parameter:
@@ -46,10 +51,20 @@ def source(name: str, buffers: frozenset[str] = _ON_CHIP, dtypes: frozenset[str]
 
 
 def operand(
-    name: str, default: object = REQUIRED, dtypes: frozenset[str] = frozenset({"float32"})
+    name: str,
+    default: object = REQUIRED,
+    dtypes: frozenset[str] = frozenset({"float32"}),
+    *,
+    nullable: bool = False,
 ) -> Parameter:
     """Return a parameter that takes a number or a (P, 1) tile."""
-    return Parameter(name, ParameterKind.OPERAND, default, dtypes=dtypes)  # type: ignore[arg-type]
+    return Parameter(
+        name,
+        ParameterKind.OPERAND,
+        default,  # type: ignore[arg-type]
+        dtypes=dtypes,
+        nullable=nullable,
+    )
 
 
 def operator(name: str, choices: frozenset[str], *, optional: bool = False) -> Parameter:

@@ -12,7 +12,7 @@ from pipeline.emulator.operations.arguments import ENGINE, OOB_MODE, choice, des
 from pipeline.emulator.operations.call import Call, Kernel
 from pipeline.emulator.operations.conversion import Array, bit_pattern, integer_range, loader, writer
 from pipeline.emulator.operations.limits import agree
-from pipeline.emulator.operations.table import Limit, Operation, Parameter, ParameterKind
+from pipeline.emulator.operations.table import Limit, Operation, Parameter, ParameterKind, Severity
 
 __all__ = ["OPERATIONS"]
 
@@ -80,6 +80,14 @@ def _dma_hardware_queue(call: Call) -> Iterator[str]:
         yield "dge_mode=hwdge exists from NeuronCore-v3 on: use dge_mode=none or swdge"
 
 
+def _dma_engine(call: Call) -> Iterator[str]:
+    if call.scalar("engine") != "unknown" and call.scalar("dge_mode") != "hwdge":
+        yield (
+            f"engine={call.scalar('engine')} chooses who generates hardware descriptors, dge_mode is "
+            f"{call.scalar('dge_mode')}: pass dge_mode=hwdge too, or leave engine out"
+        )
+
+
 def _dma_priority(call: Call) -> Iterator[str]:
     if call.scalar("priority") is not None:
         yield "priority exists from NeuronCore-v4 on: leave it out"
@@ -136,6 +144,7 @@ OPERATIONS: Final = (
             Limit(
                 "dma-hardware-queue", _dma_hardware_queue, "nki.isa.dma_copy docstring", frozenset({"trn1"})
             ),
+            Limit("dma-engine", _dma_engine, "nki.isa.dma_copy docstring", severity=Severity.WARNING),
             Limit("dma-priority", _dma_priority, "nki.isa.dma_copy docstring", frozenset({"trn1", "trn2"})),
         ),
         source="nki.isa.dma_copy, NKI 0.6; facts/nki.md sections 2.9 and 4.1",

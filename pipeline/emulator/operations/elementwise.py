@@ -33,13 +33,15 @@ from pipeline.emulator.operations.table import Fidelity, Limit, Operation
 if TYPE_CHECKING:
     from pipeline.emulator.program import Scalar
 
-__all__ = ["OPERATIONS", "bind_step"]
+__all__ = ["OPERATIONS", "bind_step", "operator_fidelity"]
 
 _BINARY: Final = operators_where("arithmetic", "bitvec", binary=True)
 _ANY: Final = operators_where("arithmetic", "bitvec", "unary")
 _ARITHMETIC: Final = operators_where("arithmetic")
 _ARITHMETIC_OR_UNARY: Final = operators_where("arithmetic", "unary")
 _WIDE_INTEGERS: Final = frozenset({"int32", "uint32"})
+#: Operators whose rounding on the device is not published.
+_APPROXIMATED: Final = frozenset({"power", "rsqrt"})
 
 
 def _bind_tensor_tensor(call: Call) -> Kernel:
@@ -106,6 +108,11 @@ def _tensor_tensor_cycles(call: Call) -> float:
     )
     single = split or fast or call.target.name != "trn1"
     return max(64, dst.free_elements * (1 if single else 2))
+
+
+def operator_fidelity(call: Call) -> Fidelity:
+    """Return how far the values of an instruction of the vector or gpsimd engine can be trusted."""
+    return Fidelity.EXACT if _APPROXIMATED.isdisjoint(call.scalars) else Fidelity.APPROXIMATE
 
 
 def _is_bitvec(call: Call, name: str) -> bool:
@@ -227,6 +234,8 @@ def _operand_types(call: Call) -> Iterator[str]:
                 yield f"{name} is a {tile.dtype} tile, must be {wanted} for {op}={chosen.name}: convert it"
         elif chosen.operands == 2 and not isinstance(number, int | float):
             yield f"{op}={chosen.name} needs {name}: a number or a (P, 1) tile"
+        elif chosen.operands == 1 and number not in (None, 0):
+            yield f"{name} is {number!r}, but {op}={chosen.name} takes one input: pass {name}=None"
         elif chosen.family == "bitvec" and isinstance(number, float):
             yield f"{name} is {number!r}, must be an int for {op}={chosen.name}"
 
@@ -301,7 +310,7 @@ OPERATIONS: Final = (
             destination(),
             source("data"),
             operator("op0", _ANY),
-            operand("operand0", dtypes=frozenset()),
+            operand("operand0", dtypes=frozenset(), nullable=True),
             flag("reverse0"),
             operator("op1", _ANY, optional=True),
             operand("operand1", None, dtypes=frozenset()),
@@ -336,7 +345,7 @@ OPERATIONS: Final = (
             destination(),
             source("data"),
             operator("op0", _ARITHMETIC_OR_UNARY),
-            operand("operand0", dtypes=frozenset()),
+            operand("operand0", dtypes=frozenset(), nullable=True),
             operator("op1", _ARITHMETIC),
             source("operand1"),
             flag("reverse0"),

@@ -119,6 +119,13 @@ def _pattern(call: Call) -> Iterator[str]:
         )
 
 
+def _affine_integers(call: Call) -> Iterator[str]:
+    for name in ("offset", "channel_multiplier"):
+        value = call.scalar(name)
+        if not isinstance(value, int) or not -(1 << 31) <= value < 1 << 31:
+            yield f"{name} is {value!r}, must be an int32: the pattern is computed in 32-bit integers"
+
+
 def _single_partition(call: Call) -> Iterator[str]:
     dst, data = call.tensor("dst"), call.tensor("data")
     if (dst.partitions, dst.free_elements) != (1, data.free_elements):
@@ -145,7 +152,10 @@ OPERATIONS: Final = (
         engines=("gpsimd",),
         bind=_bind_iota,
         cycles=_pattern_cycles,
-        limits=(Limit("affine-pattern", _pattern, "nki.isa.iota docstring"),),
+        limits=(
+            Limit("affine-pattern", _pattern, "nki.isa.iota docstring"),
+            Limit("affine-integers", _affine_integers, "nki.isa.iota docstring"),
+        ),
         source="nki.isa.iota, NKI 0.6; facts/nki.md section 3.1",
     ),
     Operation(
@@ -165,6 +175,7 @@ OPERATIONS: Final = (
         limits=(
             agree("dst", "on_true_tile"),
             Limit("affine-pattern", _pattern, "nki.isa.affine_select docstring"),
+            Limit("affine-integers", _affine_integers, "nki.isa.affine_select docstring"),
         ),
         source="nki.isa.affine_select, NKI 0.6; facts/nki.md section 3.1",
     ),

@@ -10,7 +10,7 @@ import numpy as np
 from pipeline.emulator.operations.arguments import choice, destination, flag, operand, operator, source
 from pipeline.emulator.operations.call import Call, Kernel, Registers
 from pipeline.emulator.operations.conversion import FLOAT32, Array, broadcast_operand, loader, writer
-from pipeline.emulator.operations.elementwise import bind_step
+from pipeline.emulator.operations.elementwise import bind_step, operator_fidelity
 from pipeline.emulator.operations.limits import (
     BITVEC_ON_INTEGERS,
     agree,
@@ -189,7 +189,7 @@ OPERATIONS: Final = (
             destination(),
             source("data"),
             operator("op0", _ARITHMETIC_OR_UNARY),
-            operand("operand0"),
+            operand("operand0", nullable=True),
             operator("reduce_op", _ACCUMULATING),
             destination("reduce_res", optional=True),
             flag("reverse0"),
@@ -206,6 +206,7 @@ OPERATIONS: Final = (
             per_partition("reduce_res", of="data", elements=1),
             Limit("reduce-command", _reduce_command, "nki.isa.tensor_scalar_reduce docstring"),
         ),
+        fidelity=operator_fidelity,
         source="nki.isa.tensor_scalar_reduce, NKI 0.6; facts/nki.md section 3.1",
     ),
     Operation(
@@ -228,6 +229,7 @@ OPERATIONS: Final = (
             column("initial", of="data0"),
             not_both_psum("data0", "data1"),
         ),
+        fidelity=operator_fidelity,
         source="nki.isa.tensor_tensor_scan, NKI 0.6; facts/nki.md section 3.1",
     ),
 )

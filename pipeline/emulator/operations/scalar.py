@@ -188,7 +188,7 @@ OPERATIONS: Final = (
             _OP,
             source("data"),
             operator("reduce_op", frozenset({"add"})),
-            destination("reduce_res", optional=True),
+            destination("reduce_res", nullable=True),
             operand("bias", None, _BIAS_DTYPES),
             operand("scale", 1.0),
         ),

@@ -120,6 +120,7 @@ class Parameter:
         buffers: Memories a tensor argument may lie in: a subset of ``hbm``, ``sbuf``, ``psum``.
         dtypes: Accepted element types of a tensor argument; empty means every type.
         choices: Accepted names of an operator, activation or enum argument; empty means every one.
+        nullable: Whether a parameter that has no default may be given as None.
     """
 
     name: str
@@ -128,6 +129,7 @@ class Parameter:
     buffers: frozenset[str] = frozenset({"sbuf", "psum"})
     dtypes: frozenset[str] = frozenset()
     choices: frozenset[str] = frozenset()
+    nullable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,8 @@ def _bind_matmul(call: Call) -> Kernel:
     """``dst (+)= stationary.T @ moving`` in float32, products and sums rounded as BLAS rounds them.
 
     tfloat32 operands lose their 13 low mantissa bits first. Accumulation reads the old value, adds in float32
-    and rounds once to the destination type.
+    and rounds once to the destination type. In transpose mode, from NeuronCore-v3 on, an identity moves the bits
+    of ``stationary`` untouched: NaN and infinities do not spread as a product would spread them.
     """
     dst, stationary, moving = call.tensor("dst"), call.tensor("stationary"), call.tensor("moving")
     load_stationary, load_moving = _matrix_loader(stationary, call), _matrix_loader(moving, call)
@@ -57,12 +58,26 @@ def _bind_matmul(call: Call) -> Kernel:
         dst += load_stationary(stationary).T @ load_moving(moving)
 
     def convert(registers: object, dst: Array, stationary: Array, moving: Array) -> None:
-        product = (load_stationary(stationary).T @ load_moving(moving)).reshape(dst.shape)
-        write(dst, product + dst.astype(np.float32) if accumulate else product)
+        value = (load_stationary(stationary).T @ load_moving(moving)).reshape(dst.shape)
+        write(dst, value + dst.astype(np.float32) if accumulate else value)
 
+    product = convert
     if DTYPES[dst.dtype].storage == FLOAT32 and dst.shape == matrix:
-        return add if accumulate else overwrite
-    return convert
+        product = add if accumulate else overwrite
+    same_type = DTYPES[dst.dtype].storage == DTYPES[stationary.dtype].storage
+    if not call.scalar("is_transpose") or accumulate or not same_type or call.target.name == "trn1":
+        return product
+    square = (stationary.partitions, stationary.partitions)
+    if matrix[1] != square[0] or moving.elements != square[0] * square[1]:
+        return product
+
+    def move(registers: object, dst: Array, stationary: Array, moving: Array) -> None:
+        if np.array_equal(load_moving(moving), np.eye(square[0], dtype=np.float32)):
+            dst[...] = stationary.reshape(square[0], -1).T.reshape(dst.shape)
+        else:
+            product(registers, dst, stationary, moving)
+
+    return move
 
 
 def _matrix_loader(operand: Operand, call: Call) -> Callable[[Array], Array]:
@@ -80,10 +95,17 @@ def _matrix_loader(operand: Operand, call: Call) -> Callable[[Array], Array]:
 
 
 def _bind_transpose(call: Call) -> Kernel:
+    """Move bits; the tensor engine of NeuronCore-v2 multiplies by an identity instead, which spreads NaN."""
     dst, data = call.tensor("dst"), call.tensor("data")
     matrix = (data.partitions, data.free_elements)
     same_type = DTYPES[dst.dtype].storage == DTYPES[data.dtype].storage
     write = writer(dst.dtype)
+
+    def multiply(registers: object, dst: Array, data: Array) -> None:
+        write(dst, data.reshape(matrix).T.astype(np.float32) @ np.eye(matrix[0], dtype=np.float32))
+
+    if call.engine == "tensor" and call.target.name == "trn1" and DTYPES[data.dtype].is_float:
+        return multiply
 
     def transpose(registers: object, dst: Array, data: Array) -> None:
         turned = data.reshape(matrix).T
@@ -190,10 +212,11 @@ def _double_row(call: Call) -> Iterator[str]:
 
 
 def _transpose_flag(call: Call) -> Iterator[str]:
-    if call.scalar("is_transpose") and call.tensor("dst").dtype != call.tensor("moving").dtype:
+    dst, stationary = call.tensor("dst").dtype, call.tensor("stationary").dtype
+    if call.scalar("is_transpose") and dst != stationary:
         yield (
-            f"is_transpose copies bits from NeuronCore-v3 on: dst is {call.tensor('dst').dtype}, moving "
-            f"{call.tensor('moving').dtype}; use the same dtype"
+            f"is_transpose copies bits from NeuronCore-v3 on: dst is {dst}, stationary {stationary}; use the "
+            "same dtype"
         )
 
 

@@ -202,7 +202,7 @@ def _check_instruction(
                 "tensor_index", f"{where}: pattern {pattern} of {parameter.name} does not exist"
             )
         required = parameter.kind is not ParameterKind.OPERAND and parameter.default is REQUIRED
-        if pattern < 0 and required:
+        if pattern < 0 and required and not parameter.nullable:
             raise ProgramError("tensor_missing", f"{where}: {parameter.name} is absent")
     for parameter, value in zip(operation.scalar_parameters, scalars, strict=True):
         _check_scalar(where, parameter, value)
