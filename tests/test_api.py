@@ -44,6 +44,12 @@ def test_a_wrong_kernel_is_final_with_feedback_that_names_the_place(grader: Grad
     assert any("differs at [" in item.text for item in result.feedback)
 
 
+def test_an_input_that_is_written_and_returned_is_called_by_the_name_of_the_input(grader: Grader) -> None:
+    result = grader.grade("tiny_add", GOOD.replace("dst=out", "dst=y").replace("return out", "return y"))
+    assert result.verdict is Verdict.SUSPECT
+    assert any("writes to input y, which" in item.text for item in result.feedback)
+
+
 def test_many_submissions_come_back_in_their_order_duplicates_included(grader: Grader) -> None:
     results = grader.grade_many("tiny_add", [WRONG, GOOD, WRONG])
     assert [result.verdict for result in results] == [Verdict.INCORRECT, Verdict.CORRECT, Verdict.INCORRECT]

@@ -33,7 +33,8 @@ class OnChipMemory:
         facts = collect_facts(evidence)
         sbuf = self._share(facts, "sbuf")
         psum = self._share(facts, "psum")
-        shares = [share for share in (sbuf, psum) if share is not None]
+        limits = [(share, usable) for share, usable in ((sbuf, _SBUF_USABLE), (psum, _PSUM_USABLE)) if share]
+        shares = [share for share, _ in limits]
         if sbuf is None:
             absent = explain_missing_profile(evidence) or "the profile counted no SBUF peak"
             return leave_open(self.id, absent, facts=shares)
@@ -41,7 +42,9 @@ class OnChipMemory:
             *self._look_at(sbuf, _SBUF_USABLE, "SBUF"),
             *(self._look_at(psum, _PSUM_USABLE, "PSUM") if psum is not None else ()),
         ]
-        reason = " and ".join(f"{share.label} is {share.digits}" for share in shares)
+        reason = " and ".join(
+            f"{share.label} is {share.digits} (at most {usable:g} is good)" for share, usable in limits
+        )
         if findings:
             return fail(self.id, reason, findings, shares)
         return succeed(self.id, reason, facts=shares, rests_on=tuple(share.id for share in shares))

@@ -47,14 +47,17 @@ class TensorEngineUse:
             provenance=Provenance.COUNTED,
             label="Share of the tensor engine's full rate that its instructions allow",
         )
-        reason = f"matmul instructions allow {rate.digits} of the tensor engine's full rate"
+        reason = (
+            f"the share of the tensor engine's full rate that matmuls allow is {rate.digits};"
+            f" at least {_GOOD:g} is good"
+        )
         if float(rate.value) >= _GOOD:
             return succeed(self.id, reason, facts=[rate], rests_on=(rate.id,))
         findings = []
         if fill < _GOOD:
             findings.append(
                 self._finding(
-                    f"Matmul instructions allow {rate.digits} of the tensor engine's full rate. Make the"
+                    f"{reason[0].upper()}{reason[1:]}. Make the"
                     " tiles larger, up to a stationary tile of 128 columns and a moving tile of 512: a short"
                     " moving tile waits for the weights.",
                     rate.id,

@@ -11,7 +11,17 @@ import click
 
 from pipeline.cli.errors import ExitCode
 from pipeline.cli.options import database_option, grading_options, json_option, plain_option
-from pipeline.cli.render import Cell, Screen, name_submissions, print_json, shorten, show_overall, style_of
+from pipeline.cli.render import (
+    ID_LENGTH,
+    Cell,
+    Screen,
+    name_submissions,
+    print_json,
+    say_command,
+    shorten,
+    show_overall,
+    style_of,
+)
 
 if TYPE_CHECKING:
     from pipeline.graph.batch import BatchOutcome, Progress
@@ -20,9 +30,6 @@ if TYPE_CHECKING:
     from pipeline.types import Rejection, Verdict
 
 __all__ = ["command"]
-
-#: Enough of an id to be unique in a batch; `show` takes any beginning that is.
-_ID_LENGTH = 10
 
 
 @click.command("grade", short_help="Grade submissions: files, folders or JSONL.")
@@ -92,6 +99,9 @@ def command(
         done = outcome.graded + outcome.waiting
         click.echo(f"interrupted: {done} of {outcome.total} done; run the same command to go on", err=True)
         return ExitCode.INTERRUPTED
+    if not rows:
+        click.echo("error: there was nothing to grade: every input was rejected", err=True)
+        return ExitCode.USAGE
     return ExitCode.DIFFERENT if differing else ExitCode.OK
 
 
@@ -143,21 +153,22 @@ def _print_outcome(
     database: Path,
     report: Path,
 ) -> None:
-    screen.table(
-        ["id", "submission", "task", "verdict", "overall", "route", "reason"],
-        [
+    if rows:
+        screen.table(
+            ["id", "submission", "task", "verdict", "overall", "route", "reason"],
             [
-                row.grading_id[:_ID_LENGTH],
-                name,
-                row.task_id,
-                _mark_verdict(row, expected.get(row.submission_id)),
-                show_overall(row.overall, row.passed),
-                style_of(row.destination.value if row.destination else row.state),
-                shorten(row.reason),
-            ]
-            for row, name in zip(rows, name_submissions(rows), strict=True)
-        ],
-    )
+                [
+                    row.grading_id[:ID_LENGTH],
+                    name,
+                    row.task_id,
+                    _mark_verdict(row, expected.get(row.submission_id)),
+                    show_overall(row.overall, row.passed),
+                    style_of(row.destination.value if row.destination else row.state),
+                    shorten(row.reason),
+                ]
+                for row, name in zip(rows, name_submissions(rows), strict=True)
+            ],
+        )
     for rejection in outcome.rejections:
         screen.line(f"rejected: {rejection.fault}", style="yellow")
     screen.line()
@@ -173,8 +184,9 @@ def _print_outcome(
         style = "red" if differing else "green"
         screen.line(f"{len(known) - len(differing)} of {len(known)} verdicts as expected", style=style)
     screen.line(f"Report: {report}")
-    screen.line(f"Show:   nki-grader show ID --db {database}")
-    screen.line(f"Queue:  nki-grader review list --db {database}")
+    if rows:
+        screen.line(f"Show:   {say_command('show ID', database)}")
+        screen.line(f"Queue:  {say_command('review list', database)}")
 
 
 def _mark_verdict(row: GradingSummary, expected: Verdict | None) -> Cell:

@@ -9,15 +9,20 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
+import shutil
 import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.config import DEFAULT_DATABASE
+from pipeline.report.numerals import show_grade
 from pipeline.report.visible import show_controls
 
 if TYPE_CHECKING:
@@ -26,11 +31,13 @@ if TYPE_CHECKING:
     from pipeline.store import GradingSummary
 
 __all__ = [
+    "ID_LENGTH",
     "Cell",
     "Screen",
     "level_bar",
     "name_submissions",
     "print_json",
+    "say_command",
     "shorten",
     "show_overall",
     "style_of",
@@ -67,8 +74,16 @@ _STYLES = {
 }
 
 
+#: Enough of an id to tell it from others in a table; commands take any beginning that is.
+ID_LENGTH = 10
+
 #: Enough of a reason to tell it from others in a table; `show` and JSON have the whole of it.
 _REASON_LENGTH = 120
+
+#: Fewest characters in which prose reads well. Where its last column would have less, a table puts it below.
+_PROSE_WIDTH = 32
+#: Between two columns.
+_GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +128,19 @@ def shorten(text: str, length: int = _REASON_LENGTH) -> str:
 
 def show_overall(overall: float | None, passed: bool | None) -> Cell:
     """Return an overall grade as a cell, e.g. ``0.83 pass``; a dash stands for no number."""
-    number = "—" if overall is None else f"{overall:.2f}"
+    number = show_grade(overall)
     if passed is None:
         return Cell(number)
     return Cell(f"{number} {'pass' if passed else 'fail'}", "green" if passed else "red")
+
+
+def say_command(command: str, database: Path) -> str:
+    """Return `command` as it can be typed here: with the program as it was called, and with `database`."""
+    typed = sys.argv[0]
+    called = Path(typed).name == "nki-grader" and shutil.which("nki-grader") != typed
+    program = shlex.quote(typed) if called else "nki-grader"
+    where = "" if database == DEFAULT_DATABASE else f" --db {shlex.quote(str(database))}"
+    return f"{program} {command}{where}"
 
 
 class Screen:
@@ -159,21 +183,40 @@ class Screen:
                 self._console.print(row, soft_wrap=True)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Cell]]) -> None:
-        """Print a table; without a terminal every row is one line, its columns two spaces apart."""
+        """Print a table; without a terminal every row is one line, its columns two spaces apart.
+
+        The last column may be prose. Where a terminal is too narrow for it, it stands below its row.
+        """
         cells = [[_in_one_line(_as_cell(value)) for value in row] for row in rows]
         if self._console is None:
             _print_plain_table(columns, cells)
             return
-        from rich import box
+        from rich.cells import cell_len
+        from rich.padding import Padding
+        from rich.rule import Rule
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold dim")
-        for column in columns:
-            table.add_column(column, overflow="fold")
-        for row in cells:
-            table.add_row(*(Text(cell.text, style=cell.style) for cell in row))
-        self._console.print(table)
+        header = [Cell(column, "bold dim") for column in columns]
+        widths = [max(cell_len(row[place].text) for row in (header, *cells)) for place in range(len(columns))]
+        beside = self._console.width - sum(width + _GAP for width in widths[:-1])
+        below = beside < min(widths[-1], _PROSE_WIDTH)
+        if below:
+            widths = _narrow(widths[:-1], self._console.width - _GAP * (len(widths) - 2))
+        else:
+            widths[-1] = min(widths[-1], beside)
+        self._console.print()
+        for number, row in enumerate((header, *cells)):
+            grid = Table.grid(padding=(0, _GAP, 0, 0))
+            for width in widths:
+                grid.add_column(width=width, overflow="fold")
+            texts = [Text(cell.text, style=cell.style) for cell in row]
+            grid.add_row(*texts[: len(widths)])
+            self._console.print(grid)
+            if below and texts[-1]:
+                self._console.print(Padding(texts[-1], (0, 0, 0, _GAP)))
+            if number == 0:
+                self._console.print(Rule(style="dim"))
 
     def code(self, code: str, cited: Iterable[int], context: int = 2) -> None:
         """Print the lines of `code` around the `cited` ones (1-based), each with its number and a mark."""
@@ -212,6 +255,14 @@ def _without_special_floats(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [_without_special_floats(value) for value in data]
     return data
+
+
+def _narrow(widths: Sequence[int], room: int) -> list[int]:
+    """Return `widths`, the widest made narrower until all fit into `room`; the first, to be typed, stays."""
+    first, *others = widths
+    while first + sum(others) > room and max(others, default=1) > 1:
+        others[others.index(max(others))] -= 1
+    return [first, *others]
 
 
 def _as_cell(value: str | Cell) -> Cell:

@@ -10,8 +10,16 @@ import click
 
 from pipeline.cli.errors import ExitCode
 from pipeline.cli.options import database_option, json_option, keep_text, plain_option
-from pipeline.cli.render import Screen, name_submissions, print_json, shorten, show_overall, style_of
-from pipeline.config import DEFAULT_DATABASE
+from pipeline.cli.render import (
+    ID_LENGTH,
+    Screen,
+    name_submissions,
+    print_json,
+    say_command,
+    shorten,
+    show_overall,
+    style_of,
+)
 
 if TYPE_CHECKING:
     from pipeline.store import ReviewState, Store
@@ -55,27 +63,26 @@ def list_reviews(database: Path, decided_too: bool, limit: int, as_json: bool, p
         screen.line("Nothing waits for a person.")
         return ExitCode.OK
     names = name_submissions([summary for _, summary in shown])
-    columns = ["review", "waits since", "submission", "task", "verdict", "draft", "reason"]
+    columns = ["review", "waits since", "submission", "task", "verdict", "draft"]
     screen.table(
-        [*columns, "decided by"] if decided_too else columns,
+        [*columns, *(["decided by"] if decided_too else []), "reason"],
         [
             [
-                state.review.id,
+                state.review.id[:ID_LENGTH],
                 f"{state.review.opened_at.astimezone():%Y-%m-%d %H:%M}",
                 name,
                 summary.task_id,
                 style_of(summary.verdict.value if summary.verdict else "none yet"),
                 show_overall(summary.overall, summary.passed),
-                shorten(state.review.reason),
                 *([state.decision.reviewer if state.decision else ""] if decided_too else []),
+                shorten(state.review.reason),
             ]
             for (state, summary), name in zip(shown, names, strict=True)
         ],
     )
     if len(states) > limit:
         screen.line(f"There are more than {limit}: --limit shows more.")
-    where = "" if database == DEFAULT_DATABASE else f" --db {database}"
-    screen.line(f"Show one with: nki-grader review show ID{where}")
+    screen.line(f"Show one with: {say_command('review show ID', database)}")
     return ExitCode.OK
 
 
@@ -106,11 +113,9 @@ def show_review(identifier: str, database: Path, as_json: bool, plain: bool) -> 
             for step in criterion.levels:
                 screen.line(f"  {step.level}  {step.anchor}", style="dim")
     if review.decision is None:
-        where = "" if database == DEFAULT_DATABASE else f" --db {database}"
         screen.line()
-        screen.line(
-            f"Decide with: nki-grader review decide {review.review.id}{where} --level CRITERION=LEVEL ..."
-        )
+        decide = say_command(f"review decide {review.review.id}", database)
+        screen.line(f"Decide with: {decide} --level CRITERION=LEVEL ...")
     return ExitCode.OK
 
 
@@ -203,9 +208,7 @@ def _read_levels(values: tuple[str, ...]) -> dict[str, int]:
     for value in values:
         name, _, level = value.partition("=")
         if not name or not level.isascii() or not level.isdigit() or len(level) > 3:
-            raise click.BadParameter(
-                f"{value!r} is not CRITERION=N, e.g. code_quality=3", param_hint="--level"
-            )
+            raise click.BadParameter(f"{value!r} is not CRITERION=N, e.g. judgement=3", param_hint="--level")
         if name in levels:
             raise click.BadParameter(f"criterion {name!r} is given twice", param_hint="--level")
         levels[name] = int(level)

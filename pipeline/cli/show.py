@@ -142,7 +142,13 @@ def _print_feedback(screen: Screen, detail: Detail) -> None:
         if items:
             screen.line(title, style="italic")
         for item in items:
-            said = ", ".join(_say_citation(citation) for citation in item.citations)
+            # A remark on lines begins with their numbers.
+            names_lines = item.text.startswith(("Line ", "Lines "))
+            said = ", ".join(
+                _say_citation(citation)
+                for citation in item.citations
+                if citation.kind == "fact" or not names_lines
+            )
             screen.line(f"  • {item.text}" + (f" [{said}]" if said else ""))
 
 

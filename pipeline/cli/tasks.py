@@ -14,6 +14,7 @@ from pipeline.cli.render import Cell, Screen, print_json, style_of
 
 if TYPE_CHECKING:
     from pipeline.config import Settings
+    from pipeline.store import GradingSummary
     from pipeline.types import Task
 
 __all__ = ["command"]
@@ -83,17 +84,23 @@ def check_tasks(task_ids: tuple[str, ...], as_json: bool, plain: bool, **grading
         if task_id not in tasks:
             raise unknown_task(task_id, tasks)
     chosen = [tasks[task_id] for task_id in task_ids or tasks]
-    verdicts = _grade_solutions(chosen, settings)
+    gradings = _grade_solutions(chosen, settings)
     rows = [
-        (task.id, solution.name, solution.expected.value, verdicts[task.id, solution.name])
+        (task.id, solution.name, solution.expected.value, _say_verdict(gradings[task.id, solution.name]))
         for task in chosen
         for solution in task.solutions
     ]
-    differing = sum(expected != got for *_, expected, got in rows)
+    differing = [(task, name) for task, name, expected, got in rows if expected != got]
     if as_json:
         print_json(
             [
-                {"task": task, "solution": name, "expected": expected, "verdict": got}
+                {
+                    "task": task,
+                    "solution": name,
+                    "expected": expected,
+                    "verdict": got,
+                    "reason": gradings[task, name].reason,
+                }
                 for task, name, expected, got in rows
             ]
         )
@@ -106,15 +113,17 @@ def check_tasks(task_ids: tuple[str, ...], as_json: bool, plain: bool, **grading
                 for task, name, expected, got in rows
             ],
         )
+        for task, name in differing:
+            screen.line(f"{task}/{name}: {gradings[task, name].reason}", style="red")
         screen.line(
-            f"{len(rows) - differing} of {len(rows)} verdicts as expected",
+            f"{len(rows) - len(differing)} of {len(rows)} verdicts as expected",
             style="red" if differing else "green",
         )
     return ExitCode.DIFFERENT if differing else ExitCode.OK
 
 
-def _grade_solutions(tasks: list[Task], settings: Settings) -> Mapping[tuple[str, str], str]:
-    """Return the verdict of every solution by task and file name."""
+def _grade_solutions(tasks: list[Task], settings: Settings) -> Mapping[tuple[str, str], GradingSummary]:
+    """Return the grading of every solution by task and file name."""
     import tempfile
 
     from pipeline.graph.batch import grade_batch
@@ -138,8 +147,12 @@ def _grade_solutions(tasks: list[Task], settings: Settings) -> Mapping[tuple[str
         if outcome.interrupted:
             raise KeyboardInterrupt
         rows = store.list_gradings(outcome.batch_id)
-    verdicts = {row.submission_id: row.verdict.value for row in rows if row.verdict is not None}
-    return {name: verdicts.get(identity, "not graded") for name, identity in identities.items()}
+    graded = {row.submission_id: row for row in rows}
+    return {name: graded[identity] for name, identity in identities.items()}
+
+
+def _say_verdict(row: GradingSummary) -> str:
+    return row.verdict.value if row.verdict is not None else "not graded"
 
 
 def _mark(good: bool) -> Cell:

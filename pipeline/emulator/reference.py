@@ -45,7 +45,7 @@ REFUSES: Final[dict[str, str]] = {
     "engine-memory": "an operand in a memory that the chosen engine does not reach",
     "operand-dtype": "an operand of a dtype that the operation does not take",
     "operator-refused": "an operator of the language that the hardware lacks (`divide`, `mod`, `fmod`)",
-    "operator-target": "an operator that the chip does not have: `square`, `relu`, `abs_max`, `abs_min` before trn3",
+    "operator-target": "`square`, `relu`, `abs_max` or `abs_min` before trn3",
     "operator-choice": "an operator that this operation does not take",
     "operand-missing": "a binary operator without its operand",
     "operation-version": "an operation newer than the NKI version graded under",
@@ -88,6 +88,7 @@ REFUSES: Final[dict[str, str]] = {
     "partition-reduce-shape": "a destination of `tensor_partition_reduce` other than one partition",
     "accumulate-unwritten": "`accumulate=True` onto PSUM that nothing has written",
     "accumulate-foreign": "`accumulate=True` onto PSUM that no matmul initialised",
+    "uninitialised-read": "a read of on-chip or HBM memory that nothing has written",
     "sbuf-spill": "more live SBUF than there is: the compiler spills to HBM",
     "psum-spill": "more live PSUM banks than there are: the compiler spills",
 }

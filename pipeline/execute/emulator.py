@@ -46,7 +46,7 @@ from pipeline.types import (
 __all__ = ["EmulatorExecutor"]
 
 #: Raised whenever the emulator can answer differently; part of every fingerprint.
-VERSION: Final = 1
+VERSION: Final = 2
 
 _TRACE_JOB: Final = "pipeline.execute.jobs.trace:run"
 _INSPECT_JOB: Final = "pipeline.execute.jobs.machine:inspect"

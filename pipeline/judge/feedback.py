@@ -22,6 +22,7 @@ from pipeline.types import (
     Owner,
     Score,
     Severity,
+    Verdict,
 )
 
 __all__ = ["write_feedback"]
@@ -91,12 +92,12 @@ def _say_what_comes_next(
     reports = {report.check: report for report in request.reports}
     if overall.closed_gates:
         closed = reports[overall.closed_gates[0]]
-        yield _remark("next", _explain_gate(closed), ())
+        yield _remark("next", _explain_gate(closed, request), ())
         return
     if overall.value is None and request.verdict.value in ("unsupported", "infrastructure"):
         yield _remark(
             "next",
-            f"Nothing for you to do: this is a limit of the grader, not of your kernel ({overall.reason})",
+            f"Nothing for you to do, the grader could not judge your kernel: {overall.reason}",
             (),
         )
         return
@@ -116,10 +117,14 @@ def _say_what_comes_next(
         if score.level is None:
             reasons.setdefault(score.reason, []).append(criterion.title)
     for reason, titles in reasons.items():
-        yield _remark("next", f"Not scored here: {', '.join(titles)} ({reason})", ())
+        yield _remark("next", f"Not scored by this judge: {'; '.join(titles)} ({reason})", ())
 
 
-def _explain_gate(closed: CheckReport) -> str:
+def _explain_gate(closed: CheckReport, request: JudgeRequest) -> str:
+    if closed.check == "compiles" and request.submission.refusal is not None:
+        return "Hand in one kernel as plain Python; nothing can be judged before."
+    if closed.check == "compiles" and request.verdict is Verdict.RUNTIME_ERROR:
+        return "Make it run for every shape that the task allows first; nothing else can be judged before."
     steps = {
         "compiles": "Make it compile for every shape first; nothing else can be judged before.",
         "legal": "Bring it within the target's rules first; the chip's compiler would refuse it as it is.",

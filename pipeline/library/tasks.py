@@ -56,12 +56,16 @@ def load_tasks(root: Path, *, on_fault: Callable[[TaskError], None] | None = Non
         on_fault: Told of each broken task, which is then left out; without it the first one is raised.
 
     Raises:
-        TaskError: If `root` is no folder, or a task is broken and `on_fault` was not given.
+        TaskError: If `root` is no folder or holds no task, or a task is broken and `on_fault` was not given.
     """
     if not root.is_dir():
         raise TaskError.at(str(root), "no such folder", "name the folder that holds the task folders")
+    folders = sorted(path.parent for path in root.glob("*/task.toml"))
+    if not folders:
+        remedy = "name the folder above it" if (root / "task.toml").is_file() else "name another folder"
+        raise TaskError.at(str(root), "it holds no folder with a task.toml", remedy)
     tasks: dict[str, Task] = {}
-    for folder in sorted(path.parent for path in root.glob("*/task.toml")):
+    for folder in folders:
         try:
             task = load_task(folder)
         except TaskError as error:

@@ -21,6 +21,7 @@ from pipeline.errors import GraderError
 from pipeline.report.code import highlight_code, line_anchor, style_sheet
 from pipeline.report.collect import Collector, Detail
 from pipeline.report.figures import draw_funnel, draw_overall, draw_standing, draw_verdicts
+from pipeline.report.numerals import show_grade
 from pipeline.report.sections import Rate, Sections, count_sections
 from pipeline.report.visible import show_controls
 from pipeline.store import Store
@@ -130,6 +131,7 @@ def _environment() -> Environment:
         finalize=_show,
     )
     environment.filters |= {"percent": _percent, "readable": _readable, "rate": _say_rate, "median": median}
+    environment.filters["grade"] = show_grade
     environment.globals |= {
         "cite": _cite,
         "parts": _PARTS,

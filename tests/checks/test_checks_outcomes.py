@@ -7,8 +7,10 @@ import pytest
 
 from pipeline.checks import CHECKS, Evidence, collect_facts
 from pipeline.types import (
+    Admission,
     CaseResult,
     CheckStatus,
+    Fault,
     Finding,
     Numerics,
     OutputError,
@@ -69,6 +71,13 @@ def test_a_compile_error_names_line_message_and_remedy() -> None:
     assert report.findings[0].lines == (6,)
     assert "nl.arange is gone" in report.findings[0].message
     assert "slice with nl.ds" in report.findings[0].message
+
+
+def test_what_was_refused_before_it_was_read_is_not_blamed_on_the_language() -> None:
+    fault = Fault(owner=Owner.SUBMISSION, code="no_block", message="the response holds no code block")
+    refused = a_submission(refusal=Admission(verdict=Verdict.COMPILE_ERROR, fault=fault))
+    report = CHECKS["compiles"].inspect(Evidence(task=a_task(), submission=refused))
+    assert report.reason == "no kernel can be taken from it: the response holds no code block"
 
 
 def test_a_compile_error_that_is_the_tasks_fault_is_not_held_against_the_author() -> None:

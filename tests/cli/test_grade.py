@@ -100,6 +100,15 @@ def test_rejected_inputs_are_listed_with_the_reason_and_harm_nobody(tmp_path: Pa
     assert "no_such_task" in ended.out
 
 
+def test_a_command_whose_every_input_is_rejected_is_bad_input(tmp_path: Path) -> None:
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text("x = 1\n")
+    ended = run("grade", kernel, "--tasks", TINY_TASKS, "--db", tmp_path / "g.duckdb")
+    assert ended.code == 2
+    assert ended.out.startswith("rejected: ")
+    assert ended.err == "error: there was nothing to grade: every input was rejected\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

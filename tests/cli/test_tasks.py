@@ -63,9 +63,29 @@ def test_a_task_that_does_not_fails_with_code_3_and_names_the_solution(tasks: Pa
     ended = run("tasks", "check", "--tasks", tasks, "--json")
     assert ended.code == 3
     differing = [row for row in ended.data if row["expected"] != row["verdict"]]
-    assert differing == [
-        {"task": "tiny_add", "solution": "bad_syntax.py", "expected": "incorrect", "verdict": "compile_error"}
-    ]
+    (row,) = differing
+    assert (row["task"], row["solution"]) == ("tiny_add", "bad_syntax.py")
+    assert (row["expected"], row["verdict"]) == ("incorrect", "compile_error")
+
+
+@pytest.mark.sandbox
+def test_a_solution_that_cannot_be_graded_is_listed_with_the_reason(tasks: Path) -> None:
+    reference = tasks / "tiny_add" / "reference.py"
+    reference.write_text(
+        "def make_inputs(rng, axes, case):\n    raise ValueError('no such draw')\n\n\n"
+        "def reference(inputs, axes):\n    return inputs\n"
+    )
+    ended = run("tasks", "check", "--tasks", tasks)
+    assert ended.code == 3
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("tiny_add/good_add.py: ")]
+    assert "no such draw" in line
+
+
+@pytest.mark.parametrize("command", ["list", "check"])
+def test_a_task_folder_in_place_of_the_folder_of_tasks_is_refused(command: str, tasks: Path) -> None:
+    ended = run("tasks", command, "--tasks", tasks / "tiny_add")
+    assert ended.code == 2
+    assert "tiny_add: it holds no folder with a task.toml (name the folder above it)" in ended.err
 
 
 def test_an_unknown_task_is_named_with_those_there_are(tasks: Path) -> None:

@@ -165,13 +165,23 @@ def test_ctrl_c_in_the_middle_keeps_what_is_done_and_the_same_command_goes_on(
         text=True,
     )
     wait_for_owner(db)
-    time.sleep(1.0)
+    wait_for_first_stage(db)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "run the same command" in errors
     assert grade_tiny(db).returncode == 0
     assert canonical_hash(db) == canonical_hash(graded)
+
+
+def wait_for_first_stage(db: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with open_store(db, read_only=True) as store:
+            if store.count_stages():
+                return
+        time.sleep(0.02)
+    raise AssertionError("the batch never finished a stage")
 
 
 def wait_for_owner(db: Path) -> None:

@@ -9,7 +9,7 @@ from pipeline.judge import JudgeRequest, RulesJudge
 from pipeline.judge.citations import check_citations
 from pipeline.library.prompts import load_prompt
 from pipeline.library.rubrics import list_rubrics, load_rubric
-from pipeline.types import CheckStatus, Finding, Judgment, Owner, Severity, Verdict
+from pipeline.types import Admission, CheckStatus, Fault, Finding, Judgment, Owner, Severity, Verdict
 from tests.checks.evidence import (
     CODE,
     a_build,
@@ -144,10 +144,10 @@ async def test_an_excellent_kernel_is_praised_for_facts_and_passes() -> None:
     assert "All 4 case runs are within tolerance." in part(judgment, "works")
     assert part(judgment, "change") == []
     assert part(judgment, "next") == [
-        "Not scored here: Distance to the bound (nothing timed the kernel: this profile counts bytes,"
-        " operations and instructions only).",
-        "Not scored here: Overlap and balance, Engineering judgement (it needs a reader of the code, and the"
-        " rules judge reads facts alone).",
+        "Not scored by this judge: Distance to the bound (nothing timed the kernel: this profile counts"
+        " bytes, operations and instructions only).",
+        "Not scored by this judge: Overlap and balance; Engineering judgement (it needs a reader of the code,"
+        " and the rules judge reads facts alone).",
     ]
 
 
@@ -185,6 +185,15 @@ async def test_a_compile_error_names_line_rule_and_remedy_and_quotes_the_line() 
     assert change.citations[0].quote == CODE.split("\n")[5].strip()
     assert part(judgment, "works") == []
     assert (judgment.overall.value, judgment.overall.closed_gates) == (0.0, ("compiles",))
+
+
+async def test_the_next_step_after_a_closed_compile_gate_fits_what_closed_it() -> None:
+    raised = await judge(unbuilt(Verdict.RUNTIME_ERROR, message="AssertionError: multiples of 128 only"))
+    assert part(raised, "next")[0].startswith("Make it run for every shape that the task allows first")
+    fault = Fault(owner=Owner.SUBMISSION, code="no_block", message="the response holds no code block")
+    refusal = Admission(verdict=Verdict.COMPILE_ERROR, fault=fault)
+    refused = await judge(Evidence(task=a_task(), submission=a_submission(refusal=refusal)))
+    assert part(refused, "next")[0].startswith("Hand in one kernel")
 
 
 async def test_an_illegal_kernel_cites_the_lines_that_exist() -> None:

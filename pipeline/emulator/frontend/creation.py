@@ -96,7 +96,7 @@ def ones(shape: Sequence[int], dtype: Any, buffer: Any = MemoryRegion.sbuf, name
 
 
 def zeros_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
-    """Allocate zeros with the shape, and by default the data type, of `x`; in SBUF by default, as documented."""
+    """Allocate zeros with the shape, and by default the data type, of `x`; in SBUF if no memory is given."""
     kind = x.dtype if dtype is None else dtype
     return zeros(x.shape, kind, MemoryRegion.sbuf if buffer is None else buffer, name)
 

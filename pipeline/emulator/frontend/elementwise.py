@@ -178,8 +178,8 @@ def power(x: Any, y: Any, dtype: Any = None) -> NkiTensor:
     if not isinstance(x, NkiTensor) or not isinstance(y, NkiTensor):
         raise KernelError(
             KernelErrorKind.ILLEGAL_ON_TARGET,
-            "nl.power takes two tiles, a number is not supported; fill a tile with nl.full, or use nl.square, "
-            "nl.sqrt, nl.rsqrt or nl.reciprocal",
+            "nl.power takes two tiles, a number is not supported; fill a tile with nl.full, or use "
+            "nl.square, nl.sqrt, nl.rsqrt or nl.reciprocal",
         )
     return _binary("power", x, y, dtype)
 

@@ -108,7 +108,7 @@ def _execute(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     for violation in check(program):
         if violation.severity is Severity.ERROR:
             raise KernelError(KernelErrorKind.ILLEGAL_ON_TARGET, violation.message, violation.line)
-    written = [index for index in program.inputs if program.tensors[index].name in mutated_inputs(program)]
+    written = [program.inputs[place] for place in mutated_inputs(program)]
     outputs = tuple(dict.fromkeys((*program.outputs, *written)))
     try:
         results = Machine(msgspec.structs.replace(program, outputs=outputs)).run(list(arrays.values()))

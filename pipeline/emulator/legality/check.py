@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.emulator.legality import accumulation, calls, memory, patterns, tensors
+from pipeline.emulator.legality import accumulation, calls, coverage, memory, patterns, tensors
 from pipeline.emulator.legality.rules import Rule, Subject, Violation
 from pipeline.emulator.operations import Severity
 from pipeline.emulator.program.instructions import Program
@@ -13,7 +13,9 @@ __all__ = ["RULES", "check"]
 
 #: Every rule by id.
 RULES: Final[dict[str, Rule]] = {
-    rule.id: rule for module in (tensors, patterns, calls, accumulation, memory) for rule in module.RULES
+    rule.id: rule
+    for module in (tensors, patterns, calls, accumulation, coverage, memory)
+    for rule in module.RULES
 }
 
 #: More than this says nothing new, and a hostile program could ask for millions.

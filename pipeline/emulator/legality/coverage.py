@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
+from pipeline.emulator.legality.rules import Breach, Rule, Subject
 from pipeline.emulator.legality.shadow import Shadow
-from pipeline.emulator.operations import OPERATIONS, Operation, ParameterKind
+from pipeline.emulator.operations import OPERATIONS, Operation, ParameterKind, Severity
 from pipeline.emulator.program.instructions import Instruction, Program
 
 __all__ = [
+    "RULES",
     "UninitialisedRead",
     "UnwrittenRegion",
     "reads_of",
@@ -127,3 +130,25 @@ def uninitialised_reads(program: Program, limit: int = 100) -> list[Uninitialise
         for pattern in writes_of(operation, instruction):
             shadow.mark(pattern)
     return list(found.values())
+
+
+def _uninitialised(subject: Subject) -> Iterator[Breach]:
+    for read in uninitialised_reads(subject.program):
+        if read.parameter == "dst":  # an accumulation, which accumulate-unwritten judges
+            continue
+        yield Breach(
+            f"{read.operation}: {read.parameter} ({subject.name(read.tensor)}) is read before all of it was "
+            "written: on the device it holds what an earlier kernel left; write it first, or slice the part "
+            "that is written",
+            read.line,
+        )
+
+
+RULES: Final = (
+    Rule(
+        "uninitialised-read",
+        _uninitialised,
+        "NKI language guide, Creating Tensors: the contents of a new tensor are undefined",
+        severity=Severity.WARNING,
+    ),
+)

@@ -13,8 +13,8 @@ from pipeline.emulator.program.instructions import Instruction, Program
 __all__ = ["independent_outputs", "mutated_inputs"]
 
 
-def mutated_inputs(program: Program) -> tuple[str, ...]:
-    """Return the names of the inputs that any instruction writes.
+def mutated_inputs(program: Program) -> tuple[int, ...]:
+    """Return the positions in `Program.inputs` of inputs that any instruction writes.
 
     Args:
         program: A validated program.
@@ -22,7 +22,7 @@ def mutated_inputs(program: Program) -> tuple[str, ...]:
     written: set[int] = set()
     for instruction in program.instructions:
         written |= _tensors(program, instruction)[1]
-    return tuple(program.tensors[index].name for index in program.inputs if index in written)
+    return tuple(place for place, index in enumerate(program.inputs) if index in written)
 
 
 def independent_outputs(program: Program) -> tuple[int, ...]:

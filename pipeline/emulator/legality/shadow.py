@@ -72,7 +72,10 @@ class Shadow:
         if tensor not in self._marks:
             return False
         view, full = self._view(pattern)
-        return bool((view == full).all())
+        marked = bool((view == full).all())
+        if marked:  # remembered, so that a pattern read again and again is looked through once
+            self._patterns.setdefault(tensor, set()).add(index)
+        return marked
 
     def unmarked(self, tensor: int) -> np.ndarray[Any, Any]:
         """Return the flat indices of a tensor's elements that are not entirely marked, ascending."""

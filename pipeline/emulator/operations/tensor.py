@@ -42,8 +42,8 @@ def _bind_matmul(call: Call) -> Kernel:
     """``dst (+)= stationary.T @ moving`` in float32, products and sums rounded as BLAS rounds them.
 
     tfloat32 operands lose their 13 low mantissa bits first. Accumulation reads the old value, adds in float32
-    and rounds once to the destination type. In transpose mode, from NeuronCore-v3 on, an identity moves the bits
-    of ``stationary`` untouched: NaN and infinities do not spread as a product would spread them.
+    and rounds once to the destination type. In transpose mode, from NeuronCore-v3 on, an identity moves the
+    bits of ``stationary`` untouched: NaN and infinities do not spread as a product would spread them.
     """
     dst, stationary, moving = call.tensor("dst"), call.tensor("stationary"), call.tensor("moving")
     load_stationary, load_moving = _matrix_loader(stationary, call), _matrix_loader(moving, call)
@@ -120,7 +120,8 @@ def _bind_transpose(call: Call) -> Kernel:
 def _choose_transpose_engine(
     dtypes: Sequence[str | None], memories: Sequence[str | None], scalars: Sequence[Scalar]
 ) -> str:
-    return "tensor" if tuple(memories) == ("psum", "sbuf") else "vector"
+    # By the destination alone (NKI 0.4.0 release notes, bug fixes).
+    return "tensor" if memories[0] == "psum" else "vector"
 
 
 def _sizes(call: Call) -> Iterator[str]:
@@ -180,22 +181,27 @@ def _bank(call: Call) -> Iterator[str]:
 
 
 def _tiling(call: Call) -> Iterator[str]:
+    """Rows and columns alike, as the prose of the docstring has it and public kernels use it; its parameter
+    texts still allow row tiles only."""
     position, size = call.scalar("tile_position"), call.scalar("tile_size")
     if not position and not size:
         return
     if not (isinstance(position, tuple) and isinstance(size, tuple) and len(position) == len(size) == 2):
         yield "tile_position and tile_size must both be given, as (row, column) pairs"
         return
-    (row, column), (rows, columns) = position, size
     allowed = (64, 128) if call.target.name == "trn1" else (32, 64, 128)
-    if rows not in allowed:
-        yield f"tile_size rows {rows}, must be one of {allowed} on {call.target.name}"
-    elif row % rows or not 0 <= row <= 128 - rows:
-        yield f"tile_position row {row} must be a multiple of the tile's {rows} rows below 128"
-    if (column, columns) != (0, 128):
-        yield f"column tiling ({column}, {columns}): start column must be 0 and column size 128"
-    if call.tensor("stationary").partitions > rows:
-        yield f"stationary has {call.tensor('stationary').partitions} partitions, the tile {rows} rows"
+    stationary = call.tensor("stationary")
+    extents = (stationary.partitions, _columns(stationary, call))
+    for what, start, length, extent in zip(("row", "column"), position, size, extents, strict=True):
+        if length not in allowed:
+            yield f"tile_size {what}s {length}, must be one of {allowed} on {call.target.name}"
+        elif start % length or not 0 <= start <= 128 - length:
+            yield f"tile_position {what} {start} must be a multiple of the tile's {length} {what}s below 128"
+        if extent > length:
+            part = "partitions" if what == "row" else "free elements"
+            yield f"stationary has {extent} {part}, the tile {length} {what}s"
+    if call.scalar("perf_mode") == "double_row" and size[1] != 128:
+        yield f"perf_mode=double_row cannot be combined with column tiles of {size[1]}: use 128 columns"
 
 
 def _double_row(call: Call) -> Iterator[str]:
@@ -203,6 +209,8 @@ def _double_row(call: Call) -> Iterator[str]:
         return
     if call.target.name == "trn1":
         yield "perf_mode=double_row exists from NeuronCore-v3 on"
+    if call.scalar("is_transpose"):
+        yield "perf_mode=double_row cannot be combined with is_transpose: leave one out"
     for name in ("stationary", "moving"):
         operand = call.tensor(name)
         if operand.dtype not in _FP8:
@@ -236,7 +244,10 @@ def _transpose_sizes(call: Call) -> Iterator[str]:
 def _transpose_memories(call: Call) -> Iterator[str]:
     memories = (call.tensor("data").memory, call.tensor("dst").memory)
     if call.engine == "tensor" and memories != ("sbuf", "psum"):
-        yield f"the tensor engine transposes from SBUF to PSUM, not from {memories[0]} to {memories[1]}"
+        yield (
+            f"the tensor engine transposes from SBUF to PSUM, not from {memories[0]} to {memories[1]}: pass "
+            "engine=nisa.engine.vector for blocks of at most 32 x 32"
+        )
 
 
 def _transpose_dtype(call: Call) -> Iterator[str]:

@@ -97,7 +97,7 @@ def _read(candidate: Candidate, request: InspectRequest) -> ProgramReading:
         _expect_interface(program, candidate)
     except ProgramError as error:
         return ProgramReading(refusal=Note(kind=error.rule, message=error.message))
-    return _summarize(_rename(program, candidate))
+    return _summarize(_rename(program, candidate), candidate)
 
 
 def _expect_platform(program: Program, request: InspectRequest) -> None:
@@ -137,7 +137,7 @@ def _rename(program: Program, candidate: Candidate) -> Program:
     return msgspec.structs.replace(program, tensors=tuple(tensors))
 
 
-def _summarize(program: Program) -> ProgramReading:
+def _summarize(program: Program, candidate: Candidate) -> ProgramReading:
     per_engine = dict.fromkeys(ENGINES, 0)
     operations = dict.fromkeys(program.operations, 0)
     for instruction in program.instructions:
@@ -159,7 +159,8 @@ def _summarize(program: Program) -> ProgramReading:
         sbuf_peak_bytes=peaks.sbuf_bytes,
         psum_peak_bytes=peaks.psum_bytes,
         unwritten={names[i]: region.count for i, region in legality.unwritten(program).items()},
-        mutated_inputs=legality.mutated_inputs(program),
+        # An input that is returned bears the name of the output: only its place tells which input it is.
+        mutated_inputs=tuple(candidate.inputs[i].name for i in legality.mutated_inputs(program)),
         independent_outputs=tuple(names[i] for i in legality.independent_outputs(program)),
         fidelity=max(fidelities.values(), key=list(Fidelity).index, default=Fidelity.EXACT).value,
         approximated=tuple(sorted(name for name, level in fidelities.items() if level != Fidelity.EXACT)),

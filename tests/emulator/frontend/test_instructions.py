@@ -87,9 +87,10 @@ p = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.psum)
 s = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.sbuf)
 nisa.nc_transpose(dst=p, data=a)
 nisa.nc_transpose(dst=s, data=a[0:32, 0:32])
+nisa.nc_transpose(dst=s, data=p[0:32, 0:32])
 """
-    first, second = resolved(record_body(body))[:2]
-    assert (ENGINES[first.engine], ENGINES[second.engine]) == ("tensor", "vector")
+    engines = [ENGINES[entry.engine] for entry in resolved(record_body(body))[:3]]
+    assert engines == ["tensor", "vector", "vector"]
 
 
 @pytest.mark.parametrize(
@@ -187,3 +188,24 @@ def test_an_integer_immediate_is_never_taken_for_a_tensor() -> None:
     entry = resolved(record_body(f"{TILE}nisa.tensor_scalar(t, t, nl.add, 0)", [X]))[0]
     assert entry.tensors["operand0"] is None
     assert entry.scalars["operand0"] == 0
+
+
+def test_a_unary_operator_takes_none_for_its_operand() -> None:
+    body = f"""{TILE}
+nisa.tensor_scalar(dst=t, data=t, op0=nl.abs, operand0=None)
+c = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
+nisa.tensor_scalar_reduce(t, t, nl.abs, None, nl.add, c)
+"""
+    for entry in resolved(record_body(body))[:2]:
+        assert entry.scalars["op0"] == "abs"
+        assert entry.scalars["operand0"] is None
+        assert entry.tensors["operand0"] is None
+
+
+def test_the_result_of_activation_reduce_may_be_none_and_not_left_out() -> None:
+    entry = resolved(
+        record_body(f"{TILE}nisa.activation_reduce(t, nl.exp, t, reduce_op=nl.add, reduce_res=None)")
+    )[0]
+    assert entry.tensors["reduce_res"] is None
+    error = refusal(f"{TILE}nisa.activation_reduce(t, nl.exp, t, reduce_op=nl.add)")
+    assert "misses its argument reduce_res" in error.message

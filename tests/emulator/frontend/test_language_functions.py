@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pipeline.emulator.frontend import KernelError
 from pipeline.emulator.frontend.modules import installed_modules
 from pipeline.emulator.frontend.recorder import Session
-from pipeline.emulator.targets import TARGETS
+from pipeline.emulator.targets import ENGINES, TARGETS
 from tests.emulator.frontend.kernels import BODY_LINE, IMPORTS, record_body, refusal, resolved
 
 Array = np.ndarray[Any, Any]
@@ -331,3 +331,42 @@ result = nl.ndarray((16, 6, 4), dtype=nl.float32, buffer=nl.sbuf)
 nisa.tensor_copy(dst=result, src=t.reshape_dim(1, (4, 6)).permute((0, 2, 1)))
 """
     assert np.array_equal(run(body, x=A), A.reshape(16, 4, 6).transpose(0, 2, 1))
+
+
+def test_rsqrt_runs_on_gpsimd_since_nki_0_5_and_on_the_scalar_engine_before() -> None:
+    def engine(version: str) -> str:
+        entries = resolved(record_body("nl.rsqrt(nl.load(x))", version=version))
+        return ENGINES[entries[1].engine]
+
+    assert engine("0.5") == "gpsimd"
+    assert engine("0.4") == "scalar"
+    body = "nl.rsqrt(nl.zeros((128, 4), dtype=nl.float32, buffer=nl.psum))"
+    error = refusal(body)
+    assert error.kind == "illegal_on_target"
+    assert "nisa.activation" in error.message
+    record_body(body, version="0.4")
+
+
+def test_power_takes_two_tiles_and_no_number() -> None:
+    body = "a = nl.load(x)\nresult = nl.power(a, nl.full(a.shape, 3.0, dtype=nl.float32))"
+    np.testing.assert_allclose(run(body, x=A), A.astype(np.float64) ** 3, 1e-5)
+    for call in ("nl.power(nl.load(x), 2.0)", "nl.power(2.0, nl.load(x))"):
+        error = refusal(call)
+        assert error.kind == "illegal_on_target"
+        assert "two tiles" in error.message
+
+
+def test_zeros_like_lies_in_sbuf_and_empty_like_where_its_model_lies() -> None:
+    record_body("assert nl.zeros_like(x).buffer == nl.sbuf\nassert nl.empty_like(x).buffer == nl.hbm")
+
+
+def test_an_integer_tensor_is_not_filled_with_what_is_no_integer() -> None:
+    for value in ("2.5", "float('inf')", "float('nan')"):
+        assert "holds integers" in refusal(f"nl.full((4, 4), {value}, dtype=nl.int32)").message
+
+
+def test_arrays_that_a_kernel_writes_are_updated_in_place() -> None:
+    array = A.copy()
+    result = run("tile = nl.load(x)\nnl.store(x, nl.add(tile, 1.0))\nresult = tile", x=array)
+    assert np.array_equal(result, A)
+    assert np.array_equal(array, A + np.float32(1))

@@ -116,6 +116,7 @@ def test_a_fully_indexed_hbm_tensor_keeps_one_dimension() -> None:
         (128, "index 128 is out of bounds for dimension 0 of size 128"),
         (-129, "out of bounds"),
         (DynamicSlice(120, 16), "nl.ds(120, 16) is out of bounds"),
+        (DynamicSlice(2.0, 16), "nl.ds takes compile-time integers"),  # type: ignore[arg-type]
         ((slice(None), slice(0, 8, 0)), "step 0"),
         ((slice(None), slice(8, 0, -1)), "step -1"),
         (slice(0, 128, 2), "partitions are contiguous"),

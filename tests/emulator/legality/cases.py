@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from pipeline.emulator.operations import OPERATIONS
 from pipeline.emulator.program import Program
 from tests.emulator.program_builder import ProgramBuilder
 
@@ -92,6 +95,16 @@ def dma(dst: Tile, src: Tile, **keywords: Any) -> Program:
     return one("dma_copy", dst=dst, src=src, **keywords)
 
 
+def queued_by(engine: str, **keywords: Any) -> Program:
+    """A DMA whose parameter ``engine`` is given, which the builder's own of that name hides."""
+    program = dma(sbuf(128, 8), hbm(128, 8), **keywords)
+    (instruction,) = program.instructions
+    scalars = list(instruction.scalars)
+    scalars[OPERATIONS["dma_copy"].scalar_slots["engine"]] = engine
+    changed = msgspec.structs.replace(instruction, scalars=tuple(scalars))
+    return msgspec.structs.replace(program, instructions=(changed,))
+
+
 def matmul(k: int, m: int, n: int, dtype: str = "bfloat16", **changes: Any) -> Program:
     arguments: dict[str, Any] = {
         "dst": psum(m, n),
@@ -100,6 +113,11 @@ def matmul(k: int, m: int, n: int, dtype: str = "bfloat16", **changes: Any) -> P
         "accumulate": False,
     }
     return one("nc_matmul", **{**arguments, **changes})
+
+
+def double_row(**changes: Any) -> Program:
+    stationary, moving = sbuf(128, 2, 64, dtype="float8_e5m2"), sbuf(128, 2, 256, dtype="float8_e5m2")
+    return matmul(128, 64, 256, perf_mode="double_row", stationary=stationary, moving=moving, **changes)
 
 
 def transpose(dst: Tile, data: Tile, engine: str = "tensor", **keywords: Any) -> Program:
@@ -287,6 +305,25 @@ CASES = [
     Case("operator-refused", binary("divide"), binary("multiply"), ("divide", "reciprocal")),
     Case("operator-refused", scalar("mod"), scalar("add"), ("mod",)),
     Case(
+        "operator-target",
+        scalar("square", None),
+        scalar("square", None, target="trn3"),
+        ("square", "trn3", "activation"),
+    ),
+    Case(
+        "operator-target",
+        scalar_reduce(op0="relu", operand0=None),
+        scalar_reduce(op0="relu", operand0=None, target="trn3"),
+        ("relu",),
+    ),
+    Case("operator-target", binary("abs_max"), binary("abs_max", target="trn3"), ("abs_max", "trn2")),
+    Case(
+        "operator-choice",
+        binary("invert", *[sbuf(128, 8, dtype="int32")] * 3),
+        binary("bitwise_xor", *[sbuf(128, 8, dtype="int32")] * 3),
+        ("invert", "bitwise_xor"),
+    ),
+    Case(
         "operator-choice",
         reduce(COLUMN, WIDE, op="equal"),
         reduce(COLUMN, WIDE, op="maximum"),
@@ -311,6 +348,12 @@ CASES = [
         dma(WIDE, hbm(128, 64), dge_mode="hwdge", target="trn1"),
         dma(WIDE, hbm(128, 64), dge_mode="hwdge", target="trn2"),
         ("NeuronCore-v3",),
+    ),
+    Case(
+        "dma-engine",
+        queued_by("scalar", dge_mode="unknown"),
+        queued_by("scalar", dge_mode="hwdge"),
+        ("dge_mode=hwdge",),
     ),
     Case(
         "dma-priority",
@@ -395,17 +438,34 @@ CASES = [
         ("32", "trn1"),
     ),
     Case(
+        "matmul-tiling",
+        matmul(128, 64, 256, tile_position=(0, 32), tile_size=(128, 32)),
+        matmul(128, 32, 256, tile_position=(0, 32), tile_size=(128, 32)),
+        ("64 free elements", "32 columns"),
+    ),
+    Case(
+        "matmul-tiling",
+        matmul(128, 32, 256, tile_position=(0, 48), tile_size=(128, 32)),
+        matmul(128, 32, 256, tile_position=(0, 96), tile_size=(128, 32)),
+        ("column 48", "multiple"),
+    ),
+    Case(
+        "matmul-tiling",
+        double_row(tile_position=(0, 64), tile_size=(128, 64)),
+        double_row(tile_position=(0, 0), tile_size=(128, 128)),
+        ("double_row", "column tiles of 64"),
+    ),
+    Case(
         "matmul-double-row",
         matmul(128, 64, 256, perf_mode="double_row"),
-        matmul(
-            128,
-            64,
-            256,
-            perf_mode="double_row",
-            stationary=sbuf(128, 2, 64, dtype="float8_e5m2"),
-            moving=sbuf(128, 2, 256, dtype="float8_e5m2"),
-        ),
+        double_row(),
         ("double_row",),
+    ),
+    Case(
+        "matmul-double-row",
+        double_row(is_transpose=True, dst=psum(64, 256, dtype="float8_e5m2")),
+        double_row(),
+        ("is_transpose",),
     ),
     Case(
         "matmul-transpose-dtype",
@@ -494,8 +554,12 @@ CASES = [
         "gpsimd-operators", scalar("add", engine="gpsimd"), scalar("rsqrt", 0.0, engine="gpsimd"), ("rsqrt",)
     ),
     Case("gpsimd-operators", scalar("rsqrt", 0.0), scalar("rsqrt", 0.0, engine="gpsimd"), ("gpsimd",)),
+    Case("operand-types", scalar("rsqrt", 1.0), scalar("rsqrt", 0.0, engine="gpsimd"), ("operand0=None",)),
     Case(
-        "early-unary", scalar("square", None), scalar("square", None, target="trn3"), ("square", "activation")
+        "scalar-engine-operators",
+        scalar("maximum", engine="scalar"),
+        scalar("maximum", engine="scalar", target="trn3"),
+        ("maximum",),
     ),
     Case(
         "reduce-axis",
@@ -554,6 +618,18 @@ CASES = [
         ("5", "1 to 4"),
     ),
     Case(
+        "affine-integers",
+        one("iota", dst=sbuf(4, 6), pattern=(1, 6), offset=1.0),
+        one("iota", dst=sbuf(4, 6), pattern=(1, 6), offset=1),
+        ("offset is 1.0", "int32"),
+    ),
+    Case(
+        "affine-integers",
+        one("iota", dst=sbuf(4, 6), pattern=(1, 6), channel_multiplier=1 << 31),
+        one("iota", dst=sbuf(4, 6), pattern=(1, 6), channel_multiplier=(1 << 31) - 1),
+        ("channel_multiplier", "int32"),
+    ),
+    Case(
         "partition-reduce-shape",
         one("tensor_partition_reduce", dst=sbuf(2, 8), op="add", data=sbuf(128, 8)),
         one("tensor_partition_reduce", dst=sbuf(1, 8), op="add", data=sbuf(128, 8)),
@@ -565,6 +641,12 @@ CASES = [
         accumulation(first=True, memset=True),
         accumulation(first=False, memset=True),
         ("matmul",),
+    ),
+    Case(
+        "uninitialised-read",
+        copy(sbuf(128, 8), sbuf(128, 8)),
+        built(lambda builder: builder.store(builder.load(builder.input((4, 4))))),
+        ("src", "before all of it was written"),
     ),
     Case(
         "sbuf-spill",

@@ -1,7 +1,14 @@
 import msgspec
 
-from pipeline.emulator.legality import Severity, check
+from pipeline.emulator.legality import Severity, Violation
+from pipeline.emulator.legality import check as check_all
+from pipeline.emulator.program import Program
 from tests.emulator.program_builder import ProgramBuilder
+
+
+def check(program: Program) -> list[Violation]:
+    """What is found but that the tiles here, declared and never written, are read."""
+    return [violation for violation in check_all(program) if violation.rule != "uninitialised-read"]
 
 
 def test_errors_come_before_warnings_and_each_by_line():

@@ -55,7 +55,8 @@ def test_an_operation_that_a_chip_or_a_version_lacks_is_refused(
 
     def rules(target, version):
         program = one("tensor_copy", dst=sbuf(4, 4), src=sbuf(4, 4), target=target, version=version)
-        return [violation.rule for violation in check(program)]
+        found = [violation.rule for violation in check(program)]
+        return [name for name in found if name != "uninitialised-read"]  # nothing writes the tile read
 
     assert rules(*guilty) == [rule]
     assert rules(*innocent) == []

@@ -126,3 +126,43 @@ def test_a_transpose_swaps_partitions_and_flattened_free_elements_bit_for_bit(en
     values[0, 0, 0], values[2, 1, 3] = np.nan, np.inf
     (got,) = run(builder, values)
     np.testing.assert_array_equal(got, values.reshape(3, 8).T)
+
+
+SPECIAL = np.array([[np.nan, 1, -0.0], [2, np.inf, 3]], F32)
+
+
+def transposed(target):
+    """The transpose on the tensor engine, copied out."""
+    builder = ProgramBuilder(target)
+    tile = builder.load(builder.input(SPECIAL.shape))
+    turned = builder.tensor((3, 2), "float32", "psum")
+    builder.add("nc_transpose", "tensor", dst=turned, data=tile)
+    out = builder.tensor((3, 2))
+    builder.add("tensor_copy", dst=out, src=turned)
+    builder.store(out)
+    return run(builder, SPECIAL)[0]
+
+
+def bits(array):
+    return np.ascontiguousarray(array).view(np.uint32).tolist()
+
+
+@pytest.mark.parametrize("target", ["trn2", "trn3"])
+def test_from_neuroncore_v3_on_a_transpose_is_bit_accurate(target):
+    assert bits(transposed(target)) == bits(SPECIAL.T)
+    identity = np.eye(2, dtype=F32)
+    assert bits(product(SPECIAL, identity, is_transpose=True, target=target)) == bits(SPECIAL.T)
+
+
+def test_on_neuroncore_v2_a_transpose_is_a_product_that_spreads_nan_and_infinity():
+    # A row of the result sums one column of the data times ones and zeros: 0 * NaN and 0 * inf are NaN.
+    expected = [[np.nan, np.nan], [np.nan, np.inf], [0, 3]]
+    np.testing.assert_array_equal(transposed("trn1"), expected)
+    identity = np.eye(2, dtype=F32)
+    np.testing.assert_array_equal(product(SPECIAL, identity, is_transpose=True, target="trn1"), expected)
+
+
+def test_transpose_mode_with_another_matrix_than_the_identity_is_a_product():
+    swap = np.array([[0, 1], [1, 0]], F32)
+    data = np.array([[1, 2, 3], [4, 5, 6]], F32)
+    assert product(data, swap, is_transpose=True).tolist() == [[4, 1], [5, 2], [6, 3]]

@@ -28,8 +28,9 @@ REFERENCES = {
     "logical_and": lambda a, b: (a != 0) & (b != 0),
     "logical_or": lambda a, b: (a != 0) | (b != 0),
     "logical_xor": lambda a, b: (a != 0) ^ (b != 0),
-    "abs_max": lambda a, b: np.maximum(abs(a), abs(b)),
-    "abs_min": lambda a, b: np.minimum(abs(a), abs(b)),
+    # The signed input, the second on a tie (nki.language.abs_max docstring).
+    "abs_max": lambda a, b: np.where(abs(a) > abs(b), a, b),
+    "abs_min": lambda a, b: np.where(abs(a) < abs(b), a, b),
 }
 
 
@@ -362,3 +363,76 @@ def test_power_runs_on_gpsimd():
         engine="gpsimd",
     )
     assert got.tolist() == [[1024, 3]]
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [("abs_max", [-5.0, -1.0, 7.0]), ("abs_min", [3.0, -1.0, -2.0])],
+)
+def test_magnitude_operators_keep_the_sign_and_take_the_second_operand_on_a_tie(op, expected):
+    # The examples of the docstrings of nki.language.abs_max and abs_min, and one of mixed signs.
+    a, b = np.array([[-5, 1, 7]], F32), np.array([[3, -1, -2]], F32)
+    (got,) = run_operation(
+        "tensor_tensor", {"dst": ((1, 3), "float32")}, {"data1": a, "data2": b, "op": op}, target="trn3"
+    )
+    assert got.tolist() == [expected]
+
+
+def test_a_bit_pattern_keeps_its_width_between_two_operators():
+    # int32 -1 xor uint32 0 is 0xFFFFFFFF; shifted right by one, logically, 0x7FFFFFFF.
+    data, tile = np.array([[-1]], np.int32), np.array([[0]], np.uint32)
+    (got,) = run_operation(
+        "tensor_scalar",
+        {"dst": ((1, 1), "int32")},
+        {"data": data, "op0": "bitwise_xor", "operand0": tile, "op1": "right_shift", "operand1": 1},
+    )
+    assert got.item() == 0x7FFFFFFF
+
+
+HALVES = st.integers(-8, 8).map(lambda n: n / 2)
+
+
+@st.composite
+def two_operator_calls(draw):
+    """Two tiles, a column, two operators, and which of them take their inputs in reverse."""
+    rows, columns = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    tiles = [draw(arrays.arrays(np.float32, (rows, columns), elements=HALVES)) for _ in range(2)]
+    column = draw(arrays.arrays(np.float32, (rows, 1), elements=HALVES))
+    operators = draw(st.tuples(*[st.sampled_from(sorted(REFERENCES))] * 2))
+    return *tiles, column, operators, draw(st.tuples(st.booleans(), st.booleans()))
+
+
+def applied(op, left, right, swapped):
+    left, right = (right, left) if swapped else (left, right)
+    return in_float64(op, left, right)
+
+
+def on_trn3(name, shape, **arguments):
+    """The result of an operation on the chip that has every operator."""
+    return run_operation(name, {"dst": (shape, "float32")}, arguments, target="trn3")[0].tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(two_operator_calls())
+def test_two_operators_apply_in_turn_each_in_its_own_order(call):
+    data, tile, column, (op0, op1), (reverse0, reverse1) = call
+    flags = {"op0": op0, "op1": op1, "reverse0": reverse0, "reverse1": reverse1}
+    first = applied(op0, data, column, reverse0)
+    half = np.full(data.shape, 0.5)
+    got = on_trn3("tensor_scalar", data.shape, data=data, operand0=column, operand1=0.5, **flags)
+    assert got == applied(op1, first, half, reverse1).tolist()
+    got = on_trn3("scalar_tensor_tensor", data.shape, data=data, operand0=column, operand1=tile, **flags)
+    assert got == applied(op1, first, tile, reverse1).tolist()
+
+
+@settings(max_examples=40, deadline=None)
+@given(two_operator_calls())
+def test_a_scan_feeds_each_result_into_the_next_element(call):
+    data0, data1, column, (op0, op1), (reverse0, reverse1) = call
+    state, expected = column[:, 0], []
+    for left, right in zip(data0.T, data1.T, strict=True):
+        state = applied(op1, applied(op0, left, state, reverse0), right, reverse1)
+        expected.append(state)
+    flags = {"op0": op0, "op1": op1, "reverse0": reverse0, "reverse1": reverse1}
+    got = on_trn3("tensor_tensor_scan", data0.shape, data0=data0, data1=data1, initial=column, **flags)
+    assert got == np.array(expected).T.tolist()
