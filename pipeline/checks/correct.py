@@ -64,11 +64,17 @@ class Correct:
         known = [case for case in failures if case.kind is not CaseKind.HIDDEN]
         # Draws of one case fail alike: the first of each is enough.
         shown = list({case.case: case for case in reversed(known)}.values())[::-1]
-        for case in shown[:_SHOWN]:
+        # Cases that fail in the same words are told by the first of them.
+        told = list({case.message: case for case in reversed(shown)}.values())[::-1]
+        for case in told[:_SHOWN]:
             shape = ", ".join(f"{axis} = {size}" for axis, size in case.axes.items())
-            findings.append(self._finding(f"Case {case.case} ({shape}): {case.message}"))
-        if len(shown) > _SHOWN:
-            findings.append(self._finding(f"{len(shown) - _SHOWN} more cases fail."))
+            alike = sum(other.message == case.message for other in shown) - 1
+            others = f" and {alike} more" if alike else ""
+            findings.append(self._finding(f"Case {case.case} ({shape}){others}: {case.message}"))
+        if len(told) > _SHOWN:
+            rest = {case.message for case in told[_SHOWN:]}
+            count = sum(case.message in rest for case in shown)
+            findings.append(self._finding(f"{count} more case{'s fail' if count > 1 else ' fails'}."))
         cause = suggest_cause(run)
         if cause is not None:
             findings.append(self._finding(cause))

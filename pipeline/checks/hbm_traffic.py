@@ -21,8 +21,9 @@ _THRESHOLD = Threshold(
     fact=_RATIO,
     direction="at_most",
     bound=1.25,
-    advice="Some operand is loaded more than once: hoist its load out of the inner loop and keep the tile in"
-    " SBUF while it is still needed, or block the loops so that each load serves more work.",
+    advice="Either an operand is loaded more than once (hoist its load out of the inner loop and keep the"
+    " tile in SBUF while it is needed, or block the loops so that each load serves more work), or an"
+    " intermediate result goes out to HBM and back (keep it in SBUF).",
     absent="the profile did not count HBM bytes",
 )
 

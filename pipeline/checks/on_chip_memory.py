@@ -38,10 +38,7 @@ class OnChipMemory:
         if sbuf is None:
             absent = explain_missing_profile(evidence) or "the profile counted no SBUF peak"
             return leave_open(self.id, absent, facts=shares)
-        findings = [
-            *self._look_at(sbuf, _SBUF_USABLE, "SBUF"),
-            *(self._look_at(psum, _PSUM_USABLE, "PSUM") if psum is not None else ()),
-        ]
+        findings = [finding for share, usable in limits for finding in self._look_at(share, usable)]
         reason = " and ".join(
             f"{share.label} is {share.digits} (at most {usable:g} is good)" for share, usable in limits
         )
@@ -62,15 +59,15 @@ class OnChipMemory:
             label=f"peak {memory.upper()} over capacity",
         )
 
-    def _look_at(self, share: Fact, usable: float, memory: str) -> list[Finding]:
+    def _look_at(self, share: Fact, usable: float) -> list[Finding]:
         if float(share.value) <= usable:
             return []
         return [
             Finding(
                 check=self.id,
                 severity=Severity.WARNING,
-                message=f"At its peak the kernel holds {share.digits} of {memory}; beyond {usable:g} the"
-                " compiler spills or refuses. Free tiles sooner, or block the loops more finely.",
+                message=f"{share.label} is {share.digits}; beyond {usable:g} the compiler spills or refuses."
+                " Free tiles sooner, or block the loops more finely.",
                 facts=(share.id,),
             )
         ]

@@ -66,9 +66,9 @@ class TensorEngineUse:
         if slow and fp32 is not None:
             findings.append(
                 self._finding(
-                    f"A share of {fp32.digits} of the matmul work is in float32, which takes four passes; the"
-                    f" task is content with {evidence.task.numerics.compute_dtype}. Cast the operands before"
-                    " multiplying.",
+                    f"The share of float32 in the matmul work is {fp32.digits}; float32 takes four passes,"
+                    f" and the task is content with {evidence.task.numerics.compute_dtype}. Cast the operands"
+                    " before multiplying.",
                     fp32.id,
                 )
             )

@@ -70,17 +70,25 @@ def _say_what_works(
 
 
 def _say_what_must_change(request: JudgeRequest, overall: OverallGrade) -> Iterator[FeedbackItem]:
-    """Yield every finding against the submission, errors first; while a gate is closed, errors alone."""
+    """Yield every finding against the submission, errors first.
+
+    A warning counts where the rubric asks for its check; while a gate is closed, only from a gate: a legal
+    but doubtful instruction may be what makes the answer wrong.
+    """
     findings = [
         finding
         for report in request.reports
         for finding in report.findings
         if finding.owner is Owner.SUBMISSION
     ]
+    asked = set(request.rubric.overall.gates)
+    if not overall.closed_gates:
+        asked |= {criterion.check for criterion in request.rubric.criteria if criterion.check is not None}
     said: set[str] = set()
-    severities = (Severity.ERROR,) if overall.closed_gates else (Severity.ERROR, Severity.WARNING)
-    for severity in severities:
+    for severity in (Severity.ERROR, Severity.WARNING):
         for finding in findings:
+            if severity is Severity.WARNING and finding.check not in asked:
+                continue
             if finding.severity is severity and finding.message not in said:
                 said.add(finding.message)
                 yield _remark("change", _name_lines(finding) + finding.message, _cite(finding, request))

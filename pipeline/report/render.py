@@ -49,7 +49,7 @@ def check_report_path(path: Path) -> None:
     try:
         is_folder = path.is_dir()
     except OSError as error:  # a name that is too long, for one
-        raise _unwritable(path, f"no such file can be: {error.strerror}", "no_folder") from error
+        raise _unwritable(path, f"it cannot be written: {error.strerror}", "no_folder") from error
     if is_folder:
         raise _unwritable(path, "this is a folder", "no_folder")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -94,7 +94,7 @@ def _unwritable(path: Path, message: str, code: str) -> GraderError:
             code=code,
             message=message,
             where=str(path),
-            remedy="give another path for the report",
+            remedy="give another path for the report, or for the database that it stands beside",
         )
     )
 

@@ -311,3 +311,20 @@ def test_draws_of_one_case_are_told_once() -> None:
     )
     told = [finding.message for finding in report.findings if finding.message.startswith("Case ")]
     assert told == ["Case small (M = 128): first"]
+
+
+def test_cases_that_fail_in_the_same_words_are_told_by_the_first_of_them() -> None:
+    message = "line 3: the result depends on memory that nothing wrote"
+    names = ("a", "b", "c", "d", "e", "f")
+    report = CHECKS["correct"].inspect(
+        of_cases(
+            *(a_case("small", Verdict.RUNTIME_ERROR, message).model_copy(update={"case": n}) for n in names),
+            a_case("big", Verdict.INCORRECT, "out differs at [3]"),
+        )
+    )
+    told = [finding.message for finding in report.findings if finding.severity is Severity.ERROR]
+    assert told[:2] == [
+        f"Case a (M = 128) and 5 more: {message}",
+        "Case big (M = 512): out differs at [3]",
+    ]
+    assert not any("more cases fail" in text for text in told)

@@ -160,6 +160,19 @@ async def test_what_is_not_good_is_not_praised() -> None:
     assert "dma bytes per partition is 512 bytes" in changes
 
 
+async def test_only_what_the_rubric_asks_about_must_change() -> None:
+    # Traffic, transfer and instruction sizes are poor, and numerical_correctness has no criterion for them.
+    assert part(await judge(MEDIOCRE, "numerical_correctness"), "change") == []
+
+
+async def test_a_doubtful_instruction_is_named_where_the_answer_is_wrong() -> None:
+    doubt = Finding(check="legal", severity=Severity.WARNING, message="reduce_res reads idle registers")
+    judgment = await judge(
+        Evidence(WRONG.task, WRONG.submission, a_build(findings=(doubt,)), WRONG.run, None)
+    )
+    assert part(judgment, "change")[-1] == "reduce_res reads idle registers."
+
+
 async def test_the_next_step_is_the_criterion_that_costs_most_and_quotes_its_next_anchor() -> None:
     # Levels 1, 1, 0, 1: traffic loses 20 * 3/4 = 15, DMA 11.25, the tensor engine 15 * 4/4 = 15, size 7.5.
     judgment = await judge(MEDIOCRE)
