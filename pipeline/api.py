@@ -99,6 +99,8 @@ class Grader:
 
     def grade_many(self, task: str, codes: Sequence[str]) -> list[Result]:
         """Grade several submissions to one task, several at a time; results keep their order."""
+        if not all(isinstance(code, str) for code in codes):
+            raise TypeError("code is a kernel's source, as one string")
         submissions = [
             admit_code(self._find_task(task), code.encode(errors="surrogatepass")) for code in codes
         ]

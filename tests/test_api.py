@@ -84,3 +84,8 @@ def test_a_second_grader_finds_what_the_first_one_graded(tmp_path: Path) -> None
         before = first.grade("tiny_add", WRONG)
     with Grader(db, Settings(tasks=TASKS)) as second:
         assert second.grade("tiny_add", WRONG) == before
+
+
+def test_code_that_is_no_text_is_a_type_error(grader: Grader) -> None:
+    with pytest.raises(TypeError, match="one string"):
+        grader.grade("tiny_add", 5)  # type: ignore[arg-type]

@@ -22,8 +22,8 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.AsyncFor: "async: the NKI compiler has no coroutines",
     ast.AsyncWith: "async: the NKI compiler has no coroutines",
     ast.Await: "await: the NKI compiler has no coroutines",
-    ast.Is: "the operator is: not supported since NKI 0.3; use ==",
-    ast.IsNot: "the operator is not: not supported since NKI 0.3; use !=",
+    ast.Is: "the operator 'is': not supported since NKI 0.3; use ==",
+    ast.IsNot: "the operator 'is not': not supported since NKI 0.3; use !=",
 }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.emulator.frontend.errors import KernelError
+from pipeline.emulator.frontend.imports import explain_import
 from pipeline.emulator.frontend.modules import installed_modules
 from pipeline.emulator.frontend.recorder import Session
 from pipeline.emulator.frontend.trace import DEFAULT_VERSION
@@ -58,6 +59,15 @@ def run_script(
     except KernelError as error:
         print(f"{path}: {_position(error, path)}{error.kind.value}: {error.message}", file=sys.stderr)
         return 1
+    except ImportError as error:
+        refused = explain_import(error, session)
+        if refused is None:
+            _print_traceback(error)
+        else:
+            print(
+                f"{path}: {_position_of(error, path)}{refused.kind.value}: {refused.message}", file=sys.stderr
+            )
+        return 1
     except Exception as error:
         _print_traceback(error)
         return 1
@@ -76,10 +86,15 @@ def _exit_code(code: object) -> int:
 
 
 def _position(error: KernelError, path: str) -> str:
+    """Return the line that a kernel error names, else the innermost one outside this package."""
+    return f"line {error.line}: " if error.line else _position_of(error, path)
+
+
+def _position_of(error: Exception, path: str) -> str:
     """Return the innermost line outside this package, as ``line N: ``."""
     frames = _their_frames(traceback.extract_tb(error.__traceback__))
-    if error.line or not frames:
-        return f"line {error.line}: " if error.line else ""
+    if not frames:
+        return ""
     last = frames[-1]
     where = "" if Path(last.filename).name == Path(path).name else f"{last.filename} "
     return f"{where}line {last.lineno}: "

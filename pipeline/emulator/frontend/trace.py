@@ -11,7 +11,8 @@ from types import ModuleType, TracebackType
 from typing import Any, Final, NoReturn
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.inventory import missing_name
+from pipeline.emulator.frontend.frameworks import installed_placeholders
+from pipeline.emulator.frontend.imports import explain_import
 from pipeline.emulator.frontend.kernel import Kernel
 from pipeline.emulator.frontend.language import assigned_names, check_kernel, parse
 from pipeline.emulator.frontend.modules import installed_modules
@@ -26,19 +27,6 @@ __all__ = ["DEFAULT_VERSION", "trace"]
 DEFAULT_VERSION: Final = "0.6"
 _MODULE_NAME: Final = "nki_submission"
 _MAX_MESSAGE: Final = 400
-#: Packages a kernel file may honestly import that this environment need not have.
-_FRAMEWORKS: Final = frozenset(
-    {
-        "jax",
-        "torch",
-        "torch_neuronx",
-        "torch_xla",
-        "neuronx_distributed",
-        "nkilib",
-        "nki_library",
-        "transformers",
-    }
-)
 
 
 def trace(
@@ -73,6 +61,7 @@ def trace(
         # What Python would warn its author of is no part of a verdict.
         warnings.catch_warnings(action="ignore"),
         installed_modules(session),
+        installed_placeholders(),
         _registered_module(filename) as module,
     ):
         tree = parse(source, filename)
@@ -117,7 +106,8 @@ def _entry(module: ModuleType, entry: str) -> Callable[..., Any]:
         if isinstance(value, Kernel)
         or (getattr(value, "__module__", None) == _MODULE_NAME and callable(value))
     ]
-    listed = f"it defines {', '.join(functions[:10])}" if functions else "it defines no function"
+    named = ", ".join(f"{name}()" for name in functions[:10])
+    listed = f"it defines {named}" if functions else "it defines no function"
     raise KernelError(
         KernelErrorKind.COMPILE_ERROR, f"the submission has no kernel function {entry!r}; {listed}"
     )
@@ -127,8 +117,8 @@ def _raise_as_verdict(error: BaseException, filename: str, session: Session) -> 
     line = _line_in(error.__traceback__, filename)
     if isinstance(error, KernelError):
         raise KernelError(error.kind, error.message, error.line or line) from None
-    if isinstance(error, ImportError):
-        raise _import_error(error, line, session) from None
+    if isinstance(error, ImportError) and (refused := explain_import(error, session)) is not None:
+        raise KernelError(refused.kind, refused.message, line) from None
     name = type(error).__name__
     if isinstance(error, RecursionError):
         message = "RecursionError: the recursion does not end"
@@ -145,34 +135,6 @@ def _raise_as_verdict(error: BaseException, filename: str, session: Session) -> 
     else:
         message = f"{name}: {_text_of(error)}".removesuffix(": ")
     raise KernelError(KernelErrorKind.RUNTIME_ERROR, message, line) from None
-
-
-def _import_error(error: ImportError, line: int, session: Session) -> KernelError:
-    # Any text, or none: an ImportError can be raised by hand.
-    name = str(error.name or "")
-    package, _, rest = name.partition(".")
-    if package == "neuronxcc":
-        return KernelError(
-            KernelErrorKind.COMPILE_ERROR,
-            f"imports neuronxcc.nki, the legacy dialect, which NKI {session.version} refuses (an error since "
-            "0.4.0); "
-            "import nki, nki.language and nki.isa",
-            line,
-        )
-    if package == "nki":
-        # `from nki.x import y` turns our explanation into a bare ImportError; the session remembers it.
-        if session.missing is not None and not isinstance(error, ModuleNotFoundError):
-            return KernelError(session.missing.kind, session.missing.message, line)
-        if rest:
-            missing = missing_name("nki", rest.partition(".")[0], ("isa", "language", "typing"))
-            return KernelError(missing.kind, missing.message, line)
-    if package in _FRAMEWORKS:
-        return KernelError(
-            KernelErrorKind.UNSUPPORTED,
-            f"imports {package}, which is not installed where kernels are recorded",
-            line,
-        )
-    return KernelError(KernelErrorKind.RUNTIME_ERROR, f"{type(error).__name__}: {_text_of(error)}", line)
 
 
 def _line_in(traceback: TracebackType | None, filename: str) -> int:

@@ -94,4 +94,5 @@ def choose_level(forced: Level | None = None, *, allow_unsandboxed: bool = False
     remedy = (
         "" if forced or allow_unsandboxed else "--allow-unsandboxed grades without; a person then decides"
     )
-    raise SandboxError("no sandbox works here: " + "; ".join(refused), remedy)
+    what = "no sandbox works here" if forced is None else "the sandbox asked for does not work here"
+    raise SandboxError(f"{what}: {'; '.join(refused)}", remedy)

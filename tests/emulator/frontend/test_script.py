@@ -143,3 +143,12 @@ def test_a_call_that_does_not_fit_the_signature_says_so(
 def test_a_list_is_no_kernel_argument(write, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_script(write("double(np.zeros((2, 2), np.float32), [1.0])")) == 1
     assert "argument factor is a list" in capsys.readouterr().err
+
+
+def test_a_script_of_the_legacy_dialect_is_told_what_to_import_instead(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "legacy.py"
+    path.write_text("import neuronxcc.nki as nki\n")
+    assert run_script(str(path)) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "line 1: compile_error" in line
+    assert "import nki, nki.language and nki.isa" in line

@@ -143,12 +143,18 @@ def test_a_patched_module_does_not_reach_the_next_submission() -> None:
         ("x = 1\0", "compile_error", 0, ["null bytes"]),
         ("return 5", "compile_error", 1, ["syntax error", "outside function"]),
         ("", "compile_error", 0, ["no kernel function 'kernel'", "defines no function"]),
-        ("def main(x): pass\ndef other(x): pass", "compile_error", 0, ["no kernel function", "main, other"]),
+        (
+            "def main(x): pass\ndef other(x): pass",
+            "compile_error",
+            0,
+            ["no kernel function", "main(), other()"],
+        ),
         ("kernel = 5", "compile_error", 0, ["no kernel function 'kernel'"]),
         ("import numppy", "runtime_error", 1, ["ModuleNotFoundError", "numppy"]),
         ("raise ImportError('by hand', name='nki')", "runtime_error", 1, ["ImportError", "by hand"]),
         ("raise ImportError('by hand', name=3)", "runtime_error", 1, ["ImportError", "by hand"]),
-        ("import torch_xla", "unsupported", 1, ["torch_xla"]),
+        ("import torch\nx = torch.zeros(3)", "unsupported", 2, ["calls torch.zeros", "nki.isa"]),
+        ("from torch.nn import functional as F\nF.relu(1)", "unsupported", 2, ["torch.nn.functional.relu"]),
         ("import neuronxcc.nki as nki", "compile_error", 1, ["neuronxcc.nki", "0.4.0", "import nki"]),
         ("from neuronxcc import nki", "compile_error", 1, ["neuronxcc.nki"]),
         ("import nki.collectives as cc", "unsupported", 1, ["nki.collectives"]),
@@ -355,3 +361,17 @@ def kernel(lhsT, rhs):
 def test_a_warning_of_python_is_no_error_of_the_submission() -> None:
     source = COPY.replace("return out", "if False:\n        print(5 [0])\n    return out")
     assert len(record(source, [A, B]).instructions) == 2
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "import torch",
+        "import torch, jax.numpy as jnp",
+        "from torch import nn\nimport torch.nn.functional as F",
+        "import triton.language as tl\ndef host(x: tl.tensor, y=tl.constexpr): pass",
+        "import torch\nclass Model(torch.nn.Module):\n    pass",
+    ],
+)
+def test_a_host_framework_may_be_imported_and_named_as_long_as_nothing_of_it_is_called(header: str) -> None:
+    assert record(f"{header}\n{COPY}", [A, B]).instructions
