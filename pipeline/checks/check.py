@@ -10,9 +10,9 @@ from pipeline.types import BuildResult, CheckReport, ProfileResult, RunResult, S
 __all__ = ["Check", "Evidence"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What a check may look at; a stage that did not happen is None."""
+    """What a check may look at; a stage that did not happen is None. Equal to itself only."""
 
     task: Task
     submission: Submission

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from pipeline.checks.check import Evidence
 from pipeline.emulator.dtypes import DTYPES
@@ -28,6 +29,7 @@ __all__ = ["collect_facts", "fact_named", "measure_own_error"]
 _FIDELITIES = ("exact", "approximate", "unmodelled")
 
 
+@lru_cache(maxsize=8)  # Every check asks for the facts of the same evidence.
 def collect_facts(evidence: Evidence) -> tuple[Fact, ...]:
     """Return every fact of the build, the run and the profile, each id once, in that order.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from operator import itemgetter
 
 from pipeline.store.transport import Row
 
@@ -40,13 +42,13 @@ class Table:
     """Whether found rows stay in memory: they never change and the next stage reads them again."""
 
     @cached_property
-    def _key_positions(self) -> tuple[int, ...]:
+    def key_of(self) -> Callable[[Row], tuple[object, ...]]:
+        """What returns the key of a row; called for every row there is."""
         names = list(self.columns)
-        return tuple(names.index(name) for name in self.key)
-
-    def key_of(self, row: Row) -> tuple[object, ...]:
-        """Return the key of `row`."""
-        return tuple(row[position] for position in self._key_positions)
+        first, *others = (names.index(name) for name in self.key)
+        if others:
+            return itemgetter(first, *others)
+        return lambda row: (row[first],)
 
     def check(self, row: Row) -> None:
         """Refuse a row that DuckDB would refuse, while it can still be told apart from everybody else's.
