@@ -3,8 +3,8 @@
     python evals/bench/pipeline_overhead.py [SUBMISSIONS]
 
 Build and run return at once what they did for the first submission; everything else is the real thing. Prints
-wall milliseconds per submission, the share of processor time that LangGraph, checkpoints, the store and our own
-code take, and the memory at the start and the end. Target: under 15 ms per submission at 1,000 on 2 cores.
+wall milliseconds per submission, the share of processor time that LangGraph, checkpoints, the store and our
+own code take, and the memory at the start and the end. Target: under 15 ms at 1,000 submissions on 2 cores.
 """
 
 from __future__ import annotations

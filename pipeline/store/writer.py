@@ -17,8 +17,8 @@ from pipeline.store.transport import Command, Execute, Insert, Row
 
 __all__ = ["Writer"]
 
-#: A group is committed when it has this many rows or bytes, is this old, or someone has waited for it this long:
-#: whoever waits is seldom alone, and a commit costs the same for one as for many.
+#: A group is committed when it has this many rows or bytes, is this old, or someone has waited for it this
+#: long: whoever waits is seldom alone, and a commit costs the same for one as for many.
 _GROUP_ROWS = 10_000
 _GROUP_BYTES = 8 << 20
 _GROUP_SECONDS = 0.05

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.random  # NumPy loads it on first use, which would be in every forked job anew.
 
 from pipeline.emulator.dtypes import dtype_named
 from pipeline.execute.frames import Array, Note, ReferenceReply, ReferenceRequest, Tensor, decode, encode
