@@ -70,6 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = command_line.main(
             args=None if arguments is None else list(arguments), prog_name="nki-grader", standalone_mode=False
         )
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads has seen enough, as `head` has after ten lines.
+        status = ExitCode.OK
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
         status = ExitCode.INTERRUPTED
@@ -78,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = ExitCode.USAGE
     except Exception as error:
         status = explain_failure(error)
+    _discard_unwritten_output()
     sys.exit(status)
 
 
@@ -93,6 +98,14 @@ def _open_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
+def _discard_unwritten_output() -> None:
+    """Let go of what could not be written: at exit Python would try again, and fail in its own words."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -16,8 +16,12 @@ TINY_SOLUTIONS = TINY_TASKS / "tiny_add" / "solutions"
 
 
 def environment() -> dict[str, str]:
-    """Return an environment without provider keys and with one BLAS thread."""
-    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    """Return a user's environment: no provider keys, one BLAS thread, and output buffered as is usual."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.endswith("_API_KEY") and name != "PYTHONUNBUFFERED"
+    }
     return kept | {"OPENBLAS_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "200"}
 
 

@@ -189,6 +189,20 @@ def test_a_full_standard_output_is_one_clear_line() -> None:
     assert "No space left on device" in one_line(completed.stderr)
 
 
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    with subprocess.Popen(
+        command("tasks", "list", "--json"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
 def test_a_closed_standard_output_is_never_the_database(tmp_path: Path) -> None:
     db = tmp_path / "g.duckdb"
     grade = command("grade", TINY_SOLUTIONS / "good_add.py", "--tasks", TINY_TASKS, "--db", db)
