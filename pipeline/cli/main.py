@@ -72,8 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever reads has seen enough, as `head` has after ten lines.
-        status = ExitCode.OK
+        # Whoever reads has seen enough, as `head` has after ten lines: nothing to say, as click has it too.
+        status = ExitCode.FAULT
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
         status = ExitCode.INTERRUPTED

@@ -189,7 +189,7 @@ def test_a_full_standard_output_is_one_clear_line() -> None:
     assert "No space left on device" in one_line(completed.stderr)
 
 
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+def test_a_reader_that_has_seen_enough_is_told_nothing() -> None:
     with subprocess.Popen(
         command("tasks", "list", "--json"),
         stdout=subprocess.PIPE,
@@ -200,7 +200,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
-    assert process.returncode == 0
+    assert process.returncode == 1
 
 
 def test_a_closed_standard_output_is_never_the_database(tmp_path: Path) -> None:
