@@ -81,6 +81,9 @@ def _read_payload(descriptor: int) -> bytes:
 
 def _confine(order: Order, ruleset: int | None, level: Level) -> None:
     kernel.die_with_parent(signal.SIGKILL)
+    if os.getppid() != order["zygote"]:
+        # It ended before this process had asked to end with it.
+        os._exit(1)
     if ruleset is not None:
         landlock.restrict(ruleset)
     highest, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

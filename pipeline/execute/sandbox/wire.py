@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
-from typing import Final, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 __all__ = ["FRAME", "MAGIC", "READY", "REFUSED", "Ending", "Kind", "Order", "Spec"]
 
@@ -55,6 +55,8 @@ class Order(TypedDict):
     cpu_seconds: int
     address_space: int
     open_files: int
+    zygote: NotRequired[int]
+    """Process number of the zygote, as it sees itself; it adds this before it forks."""
 
 
 class Ending(TypedDict):

@@ -99,6 +99,7 @@ def _serve(control: socket.socket, ruleset: int | None, level: Level) -> NoRetur
         if not packet:
             os._exit(0)
         order: Order = json.loads(packet)
+        order["zygote"] = os.getpid()
         error, child = "", 0
         try:
             child = os.fork()
