@@ -107,22 +107,22 @@ async def _advance_all(
     on_progress: Callable[[Progress], None] | None,
 ) -> None:
     graph = build_graph(services.store.checkpoints())
-    slots = asyncio.Semaphore(_IN_FLIGHT)
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_IN_FLIGHT, "node"))
+    left = iter(planned)
     done = 0
 
-    async def advance_one(plan: Planned) -> None:
+    async def advance_some() -> None:
         nonlocal done
-        async with slots:
+        for plan in left:
             await _advance(graph, plan, services, waiting)
-        done += 1
-        if on_progress is not None:
-            on_progress(Progress(done, len(planned), plan.grading.id))
+            done += 1
+            if on_progress is not None:
+                on_progress(Progress(done, len(planned), plan.grading.id))
 
     try:
         async with asyncio.TaskGroup() as group:
-            for plan in planned:
-                group.create_task(advance_one(plan))
+            for _ in range(min(_IN_FLIGHT, len(planned))):
+                group.create_task(advance_some())
     except asyncio.CancelledError:
         # Nodes run in threads that cannot be cancelled; without workers they end at once.
         services.executor.close()
