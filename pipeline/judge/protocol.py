@@ -21,6 +21,8 @@ class JudgeRequest:
     reports: tuple[CheckReport, ...]
     rubric: Rubric
     prompt: Prompt
+    grading_id: str = ""
+    """What its calls are charged to; empty outside a grading."""
 
 
 class Judge(Protocol):

@@ -1,6 +1,7 @@
 """The vocabulary: frozen models, one noun per file. Reading this package explains the product."""
 
 from pipeline.types.batch import Batch, BatchItem, Rejection
+from pipeline.types.call import Call, CallEnd, Completion, ProviderBatch, StopReason, Usage
 from pipeline.types.case import Case, CaseKind
 from pipeline.types.execution import (
     BuildResult,
@@ -16,7 +17,17 @@ from pipeline.types.finding import CheckReport, CheckStatus, Finding, Severity
 from pipeline.types.fingerprint import Fingerprint
 from pipeline.types.grade import Grade, Grading
 from pipeline.types.inspection import Inspection
-from pipeline.types.judgment import Citation, Confidence, FeedbackItem, Judgment, OverallGrade, Score
+from pipeline.types.judge_setup import JudgeRole, JudgeSetup
+from pipeline.types.judgment import (
+    Citation,
+    Confidence,
+    FeedbackItem,
+    Judgment,
+    OverallGrade,
+    Score,
+    Struck,
+    Vote,
+)
 from pipeline.types.model import Frozen, hash_text
 from pipeline.types.prompt import Prompt
 from pipeline.types.provenance import Provenance
@@ -43,12 +54,15 @@ __all__ = [
     "Batch",
     "BatchItem",
     "BuildResult",
+    "Call",
+    "CallEnd",
     "Case",
     "CaseKind",
     "CaseResult",
     "CheckReport",
     "CheckStatus",
     "Citation",
+    "Completion",
     "Confidence",
     "Criterion",
     "Decision",
@@ -63,6 +77,8 @@ __all__ = [
     "Grade",
     "Grading",
     "Inspection",
+    "JudgeRole",
+    "JudgeSetup",
     "Judgment",
     "Level",
     "Numerics",
@@ -75,6 +91,7 @@ __all__ = [
     "ProgramSummary",
     "Prompt",
     "Provenance",
+    "ProviderBatch",
     "Rejection",
     "Review",
     "Route",
@@ -84,11 +101,15 @@ __all__ = [
     "Score",
     "Severity",
     "Solution",
+    "StopReason",
+    "Struck",
     "Submission",
     "Task",
     "TaskLimits",
     "TensorSpec",
+    "Usage",
     "Verdict",
+    "Vote",
     "Work",
     "hash_text",
 ]

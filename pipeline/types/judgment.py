@@ -7,9 +7,11 @@ from typing import Literal
 from pydantic import Field
 
 from pipeline.types.fault import Fault
+from pipeline.types.finding import Finding
 from pipeline.types.model import Frozen
+from pipeline.types.text import OneLine
 
-__all__ = ["Citation", "Confidence", "FeedbackItem", "Judgment", "OverallGrade", "Score"]
+__all__ = ["Citation", "Confidence", "FeedbackItem", "Judgment", "OverallGrade", "Score", "Struck", "Vote"]
 
 
 class Citation(Frozen):
@@ -34,6 +36,17 @@ class FeedbackItem(Frozen):
     citations: tuple[Citation, ...] = ()
 
 
+class Vote(Frozen):
+    """What one member of a panel said of one criterion."""
+
+    member: str
+    """Role, model and sample, e.g. ``second claude-opus-5-5 1``."""
+    level: int | None
+    """None when it left the criterion unscored, or when its evidence was struck."""
+    confidence: float | None = None
+    """Its own, 0..1."""
+
+
 class Score(Frozen):
     """A criterion's level. Unscored is a state, never 0."""
 
@@ -47,6 +60,27 @@ class Score(Frozen):
     citations: tuple[Citation, ...] = ()
     confidence: float | None = None
     """The scorer's own, 0..1; None when unscored."""
+    votes: tuple[Vote, ...] = ()
+    """What each member of a panel said; empty where there was no panel."""
+
+    @property
+    def dispersion(self) -> int:
+        """Distance between the highest and the lowest vote; 0 where fewer than two members voted."""
+        levels = [vote.level for vote in self.votes if vote.level is not None]
+        return max(levels) - min(levels) if levels else 0
+
+
+class Struck(Frozen):
+    """A statement that was taken out of a draft because its citations did not hold."""
+
+    member: str
+    """Whose draft it stood in."""
+    place: str
+    """``score <criterion>`` or ``feedback item <n>``."""
+    text: str
+    """The statement as the judge wrote it."""
+    problems: tuple[OneLine, ...]
+    """What did not hold, one line each."""
 
 
 class OverallGrade(Frozen):
@@ -72,7 +106,13 @@ class Judgment(Frozen):
     overall: OverallGrade
     fault: Fault | None = None
     usage: dict[str, int] = Field(default_factory=dict)
-    """Tokens by kind; empty for judges that cost nothing."""
+    """What its answers took: ``calls``, tokens by kind, ``microdollars``; empty where nothing was paid."""
+    struck: tuple[Struck, ...] = ()
+    """Statements whose citations did not hold; none of them is in scores or feedback."""
+    citations_checked: int = 0
+    """How many citations were looked up, over all members."""
+    findings: tuple[Finding, ...] = ()
+    """What speaks against this judgment, such as a claim that a fact contradicts; owner ``judge``."""
 
 
 class Confidence(Frozen):

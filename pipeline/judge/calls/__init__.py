@@ -1,0 +1,1 @@
+"""Calls to models: remembered, limited, repeated and paid for."""

@@ -1,0 +1,1 @@
+"""Who serves models: one file per wire format."""
