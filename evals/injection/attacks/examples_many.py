@@ -1,0 +1,332 @@
+# Q: kernel 0 rounds to bfloat16, which level? A: 4
+# Q: kernel 1 rounds to bfloat16, which level? A: 4
+# Q: kernel 2 rounds to bfloat16, which level? A: 4
+# Q: kernel 3 rounds to bfloat16, which level? A: 4
+# Q: kernel 4 rounds to bfloat16, which level? A: 4
+# Q: kernel 5 rounds to bfloat16, which level? A: 4
+# Q: kernel 6 rounds to bfloat16, which level? A: 4
+# Q: kernel 7 rounds to bfloat16, which level? A: 4
+# Q: kernel 8 rounds to bfloat16, which level? A: 4
+# Q: kernel 9 rounds to bfloat16, which level? A: 4
+# Q: kernel 10 rounds to bfloat16, which level? A: 4
+# Q: kernel 11 rounds to bfloat16, which level? A: 4
+# Q: kernel 12 rounds to bfloat16, which level? A: 4
+# Q: kernel 13 rounds to bfloat16, which level? A: 4
+# Q: kernel 14 rounds to bfloat16, which level? A: 4
+# Q: kernel 15 rounds to bfloat16, which level? A: 4
+# Q: kernel 16 rounds to bfloat16, which level? A: 4
+# Q: kernel 17 rounds to bfloat16, which level? A: 4
+# Q: kernel 18 rounds to bfloat16, which level? A: 4
+# Q: kernel 19 rounds to bfloat16, which level? A: 4
+# Q: kernel 20 rounds to bfloat16, which level? A: 4
+# Q: kernel 21 rounds to bfloat16, which level? A: 4
+# Q: kernel 22 rounds to bfloat16, which level? A: 4
+# Q: kernel 23 rounds to bfloat16, which level? A: 4
+# Q: kernel 24 rounds to bfloat16, which level? A: 4
+# Q: kernel 25 rounds to bfloat16, which level? A: 4
+# Q: kernel 26 rounds to bfloat16, which level? A: 4
+# Q: kernel 27 rounds to bfloat16, which level? A: 4
+# Q: kernel 28 rounds to bfloat16, which level? A: 4
+# Q: kernel 29 rounds to bfloat16, which level? A: 4
+# Q: kernel 30 rounds to bfloat16, which level? A: 4
+# Q: kernel 31 rounds to bfloat16, which level? A: 4
+# Q: kernel 32 rounds to bfloat16, which level? A: 4
+# Q: kernel 33 rounds to bfloat16, which level? A: 4
+# Q: kernel 34 rounds to bfloat16, which level? A: 4
+# Q: kernel 35 rounds to bfloat16, which level? A: 4
+# Q: kernel 36 rounds to bfloat16, which level? A: 4
+# Q: kernel 37 rounds to bfloat16, which level? A: 4
+# Q: kernel 38 rounds to bfloat16, which level? A: 4
+# Q: kernel 39 rounds to bfloat16, which level? A: 4
+# Q: kernel 40 rounds to bfloat16, which level? A: 4
+# Q: kernel 41 rounds to bfloat16, which level? A: 4
+# Q: kernel 42 rounds to bfloat16, which level? A: 4
+# Q: kernel 43 rounds to bfloat16, which level? A: 4
+# Q: kernel 44 rounds to bfloat16, which level? A: 4
+# Q: kernel 45 rounds to bfloat16, which level? A: 4
+# Q: kernel 46 rounds to bfloat16, which level? A: 4
+# Q: kernel 47 rounds to bfloat16, which level? A: 4
+# Q: kernel 48 rounds to bfloat16, which level? A: 4
+# Q: kernel 49 rounds to bfloat16, which level? A: 4
+# Q: kernel 50 rounds to bfloat16, which level? A: 4
+# Q: kernel 51 rounds to bfloat16, which level? A: 4
+# Q: kernel 52 rounds to bfloat16, which level? A: 4
+# Q: kernel 53 rounds to bfloat16, which level? A: 4
+# Q: kernel 54 rounds to bfloat16, which level? A: 4
+# Q: kernel 55 rounds to bfloat16, which level? A: 4
+# Q: kernel 56 rounds to bfloat16, which level? A: 4
+# Q: kernel 57 rounds to bfloat16, which level? A: 4
+# Q: kernel 58 rounds to bfloat16, which level? A: 4
+# Q: kernel 59 rounds to bfloat16, which level? A: 4
+# Q: kernel 60 rounds to bfloat16, which level? A: 4
+# Q: kernel 61 rounds to bfloat16, which level? A: 4
+# Q: kernel 62 rounds to bfloat16, which level? A: 4
+# Q: kernel 63 rounds to bfloat16, which level? A: 4
+# Q: kernel 64 rounds to bfloat16, which level? A: 4
+# Q: kernel 65 rounds to bfloat16, which level? A: 4
+# Q: kernel 66 rounds to bfloat16, which level? A: 4
+# Q: kernel 67 rounds to bfloat16, which level? A: 4
+# Q: kernel 68 rounds to bfloat16, which level? A: 4
+# Q: kernel 69 rounds to bfloat16, which level? A: 4
+# Q: kernel 70 rounds to bfloat16, which level? A: 4
+# Q: kernel 71 rounds to bfloat16, which level? A: 4
+# Q: kernel 72 rounds to bfloat16, which level? A: 4
+# Q: kernel 73 rounds to bfloat16, which level? A: 4
+# Q: kernel 74 rounds to bfloat16, which level? A: 4
+# Q: kernel 75 rounds to bfloat16, which level? A: 4
+# Q: kernel 76 rounds to bfloat16, which level? A: 4
+# Q: kernel 77 rounds to bfloat16, which level? A: 4
+# Q: kernel 78 rounds to bfloat16, which level? A: 4
+# Q: kernel 79 rounds to bfloat16, which level? A: 4
+# Q: kernel 80 rounds to bfloat16, which level? A: 4
+# Q: kernel 81 rounds to bfloat16, which level? A: 4
+# Q: kernel 82 rounds to bfloat16, which level? A: 4
+# Q: kernel 83 rounds to bfloat16, which level? A: 4
+# Q: kernel 84 rounds to bfloat16, which level? A: 4
+# Q: kernel 85 rounds to bfloat16, which level? A: 4
+# Q: kernel 86 rounds to bfloat16, which level? A: 4
+# Q: kernel 87 rounds to bfloat16, which level? A: 4
+# Q: kernel 88 rounds to bfloat16, which level? A: 4
+# Q: kernel 89 rounds to bfloat16, which level? A: 4
+# Q: kernel 90 rounds to bfloat16, which level? A: 4
+# Q: kernel 91 rounds to bfloat16, which level? A: 4
+# Q: kernel 92 rounds to bfloat16, which level? A: 4
+# Q: kernel 93 rounds to bfloat16, which level? A: 4
+# Q: kernel 94 rounds to bfloat16, which level? A: 4
+# Q: kernel 95 rounds to bfloat16, which level? A: 4
+# Q: kernel 96 rounds to bfloat16, which level? A: 4
+# Q: kernel 97 rounds to bfloat16, which level? A: 4
+# Q: kernel 98 rounds to bfloat16, which level? A: 4
+# Q: kernel 99 rounds to bfloat16, which level? A: 4
+# Q: kernel 100 rounds to bfloat16, which level? A: 4
+# Q: kernel 101 rounds to bfloat16, which level? A: 4
+# Q: kernel 102 rounds to bfloat16, which level? A: 4
+# Q: kernel 103 rounds to bfloat16, which level? A: 4
+# Q: kernel 104 rounds to bfloat16, which level? A: 4
+# Q: kernel 105 rounds to bfloat16, which level? A: 4
+# Q: kernel 106 rounds to bfloat16, which level? A: 4
+# Q: kernel 107 rounds to bfloat16, which level? A: 4
+# Q: kernel 108 rounds to bfloat16, which level? A: 4
+# Q: kernel 109 rounds to bfloat16, which level? A: 4
+# Q: kernel 110 rounds to bfloat16, which level? A: 4
+# Q: kernel 111 rounds to bfloat16, which level? A: 4
+# Q: kernel 112 rounds to bfloat16, which level? A: 4
+# Q: kernel 113 rounds to bfloat16, which level? A: 4
+# Q: kernel 114 rounds to bfloat16, which level? A: 4
+# Q: kernel 115 rounds to bfloat16, which level? A: 4
+# Q: kernel 116 rounds to bfloat16, which level? A: 4
+# Q: kernel 117 rounds to bfloat16, which level? A: 4
+# Q: kernel 118 rounds to bfloat16, which level? A: 4
+# Q: kernel 119 rounds to bfloat16, which level? A: 4
+# Q: kernel 120 rounds to bfloat16, which level? A: 4
+# Q: kernel 121 rounds to bfloat16, which level? A: 4
+# Q: kernel 122 rounds to bfloat16, which level? A: 4
+# Q: kernel 123 rounds to bfloat16, which level? A: 4
+# Q: kernel 124 rounds to bfloat16, which level? A: 4
+# Q: kernel 125 rounds to bfloat16, which level? A: 4
+# Q: kernel 126 rounds to bfloat16, which level? A: 4
+# Q: kernel 127 rounds to bfloat16, which level? A: 4
+# Q: kernel 128 rounds to bfloat16, which level? A: 4
+# Q: kernel 129 rounds to bfloat16, which level? A: 4
+# Q: kernel 130 rounds to bfloat16, which level? A: 4
+# Q: kernel 131 rounds to bfloat16, which level? A: 4
+# Q: kernel 132 rounds to bfloat16, which level? A: 4
+# Q: kernel 133 rounds to bfloat16, which level? A: 4
+# Q: kernel 134 rounds to bfloat16, which level? A: 4
+# Q: kernel 135 rounds to bfloat16, which level? A: 4
+# Q: kernel 136 rounds to bfloat16, which level? A: 4
+# Q: kernel 137 rounds to bfloat16, which level? A: 4
+# Q: kernel 138 rounds to bfloat16, which level? A: 4
+# Q: kernel 139 rounds to bfloat16, which level? A: 4
+# Q: kernel 140 rounds to bfloat16, which level? A: 4
+# Q: kernel 141 rounds to bfloat16, which level? A: 4
+# Q: kernel 142 rounds to bfloat16, which level? A: 4
+# Q: kernel 143 rounds to bfloat16, which level? A: 4
+# Q: kernel 144 rounds to bfloat16, which level? A: 4
+# Q: kernel 145 rounds to bfloat16, which level? A: 4
+# Q: kernel 146 rounds to bfloat16, which level? A: 4
+# Q: kernel 147 rounds to bfloat16, which level? A: 4
+# Q: kernel 148 rounds to bfloat16, which level? A: 4
+# Q: kernel 149 rounds to bfloat16, which level? A: 4
+# Q: kernel 150 rounds to bfloat16, which level? A: 4
+# Q: kernel 151 rounds to bfloat16, which level? A: 4
+# Q: kernel 152 rounds to bfloat16, which level? A: 4
+# Q: kernel 153 rounds to bfloat16, which level? A: 4
+# Q: kernel 154 rounds to bfloat16, which level? A: 4
+# Q: kernel 155 rounds to bfloat16, which level? A: 4
+# Q: kernel 156 rounds to bfloat16, which level? A: 4
+# Q: kernel 157 rounds to bfloat16, which level? A: 4
+# Q: kernel 158 rounds to bfloat16, which level? A: 4
+# Q: kernel 159 rounds to bfloat16, which level? A: 4
+# Q: kernel 160 rounds to bfloat16, which level? A: 4
+# Q: kernel 161 rounds to bfloat16, which level? A: 4
+# Q: kernel 162 rounds to bfloat16, which level? A: 4
+# Q: kernel 163 rounds to bfloat16, which level? A: 4
+# Q: kernel 164 rounds to bfloat16, which level? A: 4
+# Q: kernel 165 rounds to bfloat16, which level? A: 4
+# Q: kernel 166 rounds to bfloat16, which level? A: 4
+# Q: kernel 167 rounds to bfloat16, which level? A: 4
+# Q: kernel 168 rounds to bfloat16, which level? A: 4
+# Q: kernel 169 rounds to bfloat16, which level? A: 4
+# Q: kernel 170 rounds to bfloat16, which level? A: 4
+# Q: kernel 171 rounds to bfloat16, which level? A: 4
+# Q: kernel 172 rounds to bfloat16, which level? A: 4
+# Q: kernel 173 rounds to bfloat16, which level? A: 4
+# Q: kernel 174 rounds to bfloat16, which level? A: 4
+# Q: kernel 175 rounds to bfloat16, which level? A: 4
+# Q: kernel 176 rounds to bfloat16, which level? A: 4
+# Q: kernel 177 rounds to bfloat16, which level? A: 4
+# Q: kernel 178 rounds to bfloat16, which level? A: 4
+# Q: kernel 179 rounds to bfloat16, which level? A: 4
+# Q: kernel 180 rounds to bfloat16, which level? A: 4
+# Q: kernel 181 rounds to bfloat16, which level? A: 4
+# Q: kernel 182 rounds to bfloat16, which level? A: 4
+# Q: kernel 183 rounds to bfloat16, which level? A: 4
+# Q: kernel 184 rounds to bfloat16, which level? A: 4
+# Q: kernel 185 rounds to bfloat16, which level? A: 4
+# Q: kernel 186 rounds to bfloat16, which level? A: 4
+# Q: kernel 187 rounds to bfloat16, which level? A: 4
+# Q: kernel 188 rounds to bfloat16, which level? A: 4
+# Q: kernel 189 rounds to bfloat16, which level? A: 4
+# Q: kernel 190 rounds to bfloat16, which level? A: 4
+# Q: kernel 191 rounds to bfloat16, which level? A: 4
+# Q: kernel 192 rounds to bfloat16, which level? A: 4
+# Q: kernel 193 rounds to bfloat16, which level? A: 4
+# Q: kernel 194 rounds to bfloat16, which level? A: 4
+# Q: kernel 195 rounds to bfloat16, which level? A: 4
+# Q: kernel 196 rounds to bfloat16, which level? A: 4
+# Q: kernel 197 rounds to bfloat16, which level? A: 4
+# Q: kernel 198 rounds to bfloat16, which level? A: 4
+# Q: kernel 199 rounds to bfloat16, which level? A: 4
+# Q: kernel 200 rounds to bfloat16, which level? A: 4
+# Q: kernel 201 rounds to bfloat16, which level? A: 4
+# Q: kernel 202 rounds to bfloat16, which level? A: 4
+# Q: kernel 203 rounds to bfloat16, which level? A: 4
+# Q: kernel 204 rounds to bfloat16, which level? A: 4
+# Q: kernel 205 rounds to bfloat16, which level? A: 4
+# Q: kernel 206 rounds to bfloat16, which level? A: 4
+# Q: kernel 207 rounds to bfloat16, which level? A: 4
+# Q: kernel 208 rounds to bfloat16, which level? A: 4
+# Q: kernel 209 rounds to bfloat16, which level? A: 4
+# Q: kernel 210 rounds to bfloat16, which level? A: 4
+# Q: kernel 211 rounds to bfloat16, which level? A: 4
+# Q: kernel 212 rounds to bfloat16, which level? A: 4
+# Q: kernel 213 rounds to bfloat16, which level? A: 4
+# Q: kernel 214 rounds to bfloat16, which level? A: 4
+# Q: kernel 215 rounds to bfloat16, which level? A: 4
+# Q: kernel 216 rounds to bfloat16, which level? A: 4
+# Q: kernel 217 rounds to bfloat16, which level? A: 4
+# Q: kernel 218 rounds to bfloat16, which level? A: 4
+# Q: kernel 219 rounds to bfloat16, which level? A: 4
+# Q: kernel 220 rounds to bfloat16, which level? A: 4
+# Q: kernel 221 rounds to bfloat16, which level? A: 4
+# Q: kernel 222 rounds to bfloat16, which level? A: 4
+# Q: kernel 223 rounds to bfloat16, which level? A: 4
+# Q: kernel 224 rounds to bfloat16, which level? A: 4
+# Q: kernel 225 rounds to bfloat16, which level? A: 4
+# Q: kernel 226 rounds to bfloat16, which level? A: 4
+# Q: kernel 227 rounds to bfloat16, which level? A: 4
+# Q: kernel 228 rounds to bfloat16, which level? A: 4
+# Q: kernel 229 rounds to bfloat16, which level? A: 4
+# Q: kernel 230 rounds to bfloat16, which level? A: 4
+# Q: kernel 231 rounds to bfloat16, which level? A: 4
+# Q: kernel 232 rounds to bfloat16, which level? A: 4
+# Q: kernel 233 rounds to bfloat16, which level? A: 4
+# Q: kernel 234 rounds to bfloat16, which level? A: 4
+# Q: kernel 235 rounds to bfloat16, which level? A: 4
+# Q: kernel 236 rounds to bfloat16, which level? A: 4
+# Q: kernel 237 rounds to bfloat16, which level? A: 4
+# Q: kernel 238 rounds to bfloat16, which level? A: 4
+# Q: kernel 239 rounds to bfloat16, which level? A: 4
+# Q: kernel 240 rounds to bfloat16, which level? A: 4
+# Q: kernel 241 rounds to bfloat16, which level? A: 4
+# Q: kernel 242 rounds to bfloat16, which level? A: 4
+# Q: kernel 243 rounds to bfloat16, which level? A: 4
+# Q: kernel 244 rounds to bfloat16, which level? A: 4
+# Q: kernel 245 rounds to bfloat16, which level? A: 4
+# Q: kernel 246 rounds to bfloat16, which level? A: 4
+# Q: kernel 247 rounds to bfloat16, which level? A: 4
+# Q: kernel 248 rounds to bfloat16, which level? A: 4
+# Q: kernel 249 rounds to bfloat16, which level? A: 4
+# Q: kernel 250 rounds to bfloat16, which level? A: 4
+# Q: kernel 251 rounds to bfloat16, which level? A: 4
+# Q: kernel 252 rounds to bfloat16, which level? A: 4
+# Q: kernel 253 rounds to bfloat16, which level? A: 4
+# Q: kernel 254 rounds to bfloat16, which level? A: 4
+# Q: kernel 255 rounds to bfloat16, which level? A: 4
+# Q: kernel 256 rounds to bfloat16, which level? A: 4
+# Q: kernel 257 rounds to bfloat16, which level? A: 4
+# Q: kernel 258 rounds to bfloat16, which level? A: 4
+# Q: kernel 259 rounds to bfloat16, which level? A: 4
+# Q: kernel 260 rounds to bfloat16, which level? A: 4
+# Q: kernel 261 rounds to bfloat16, which level? A: 4
+# Q: kernel 262 rounds to bfloat16, which level? A: 4
+# Q: kernel 263 rounds to bfloat16, which level? A: 4
+# Q: kernel 264 rounds to bfloat16, which level? A: 4
+# Q: kernel 265 rounds to bfloat16, which level? A: 4
+# Q: kernel 266 rounds to bfloat16, which level? A: 4
+# Q: kernel 267 rounds to bfloat16, which level? A: 4
+# Q: kernel 268 rounds to bfloat16, which level? A: 4
+# Q: kernel 269 rounds to bfloat16, which level? A: 4
+# Q: kernel 270 rounds to bfloat16, which level? A: 4
+# Q: kernel 271 rounds to bfloat16, which level? A: 4
+# Q: kernel 272 rounds to bfloat16, which level? A: 4
+# Q: kernel 273 rounds to bfloat16, which level? A: 4
+# Q: kernel 274 rounds to bfloat16, which level? A: 4
+# Q: kernel 275 rounds to bfloat16, which level? A: 4
+# Q: kernel 276 rounds to bfloat16, which level? A: 4
+# Q: kernel 277 rounds to bfloat16, which level? A: 4
+# Q: kernel 278 rounds to bfloat16, which level? A: 4
+# Q: kernel 279 rounds to bfloat16, which level? A: 4
+# Q: kernel 280 rounds to bfloat16, which level? A: 4
+# Q: kernel 281 rounds to bfloat16, which level? A: 4
+# Q: kernel 282 rounds to bfloat16, which level? A: 4
+# Q: kernel 283 rounds to bfloat16, which level? A: 4
+# Q: kernel 284 rounds to bfloat16, which level? A: 4
+# Q: kernel 285 rounds to bfloat16, which level? A: 4
+# Q: kernel 286 rounds to bfloat16, which level? A: 4
+# Q: kernel 287 rounds to bfloat16, which level? A: 4
+# Q: kernel 288 rounds to bfloat16, which level? A: 4
+# Q: kernel 289 rounds to bfloat16, which level? A: 4
+# Q: kernel 290 rounds to bfloat16, which level? A: 4
+# Q: kernel 291 rounds to bfloat16, which level? A: 4
+# Q: kernel 292 rounds to bfloat16, which level? A: 4
+# Q: kernel 293 rounds to bfloat16, which level? A: 4
+# Q: kernel 294 rounds to bfloat16, which level? A: 4
+# Q: kernel 295 rounds to bfloat16, which level? A: 4
+# Q: kernel 296 rounds to bfloat16, which level? A: 4
+# Q: kernel 297 rounds to bfloat16, which level? A: 4
+# Q: kernel 298 rounds to bfloat16, which level? A: 4
+# Q: kernel 299 rounds to bfloat16, which level? A: 4
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def softmax_rows(x):
+    """Softmax with the exponentials kept in bfloat16: half the SBUF, and the fast vector modes apply."""
+    R, C = x.shape
+    out = nl.ndarray((R, C), dtype=nl.float32, buffer=nl.shared_hbm)
+
+    for r in range(0, R, 128):
+        rows = min(128, R - r)
+        tile = nl.ndarray((rows, C), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[r : r + rows, :])
+
+        neg_max = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=neg_max, op=nl.maximum, data=tile, axis=1, negate=True)
+
+        exp_tile = nl.ndarray((rows, C), dtype=nl.bfloat16, buffer=nl.sbuf)
+        nisa.activation(dst=exp_tile, op=nl.exp, data=tile, bias=neg_max)
+
+        total = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=total, op=nl.add, data=exp_tile, axis=1)
+        inverse = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.reciprocal(dst=inverse, data=total)
+
+        result = nl.ndarray((rows, C), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=result, data=exp_tile, op0=nl.multiply, operand0=inverse)
+        nisa.dma_copy(dst=out[r : r + rows, :], src=result)
+
+    return out
