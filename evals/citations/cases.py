@@ -1,7 +1,7 @@
 """Honest drafts on the shipped solutions: what a good reviewer would write, with citations that all hold.
 
-Each file in honest/ is self-contained: the code, the facts and reports that the grader established for it when
-the case was written, and a draft whose prose was written by hand.
+Each file in honest/ is self-contained: the code, the facts and reports that the grader established for it
+when the case was written, and a draft whose prose was written by hand.
 """
 
 from __future__ import annotations

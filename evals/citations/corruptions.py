@@ -8,114 +8,18 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from evals.citations.cases import Case, Statement
-from pipeline.types import Citation, Fact, Provenance
+from evals.citations.cases import Case
+from evals.citations.sites import Site, Spoiled, other_digit, rounds_to, same
+from pipeline.types import Provenance
 
 __all__ = ["CORRUPTIONS", "Corrupted", "Corruption", "corrupt"]
 
-Spoiled = tuple[str, tuple[Citation, ...]]
-
-_NUMBER: Final = re.compile(r"(?<![\w.`-])\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w`]|[.,]\d)")
 _LINES: Final = re.compile(r"(?<!\w)([Ll]ines?) (\d+)")
 _NAME: Final = re.compile(r"`([A-Za-z_][\w.]*)`")
-_SCALES: Final = {
-    "bytes": {"KiB": 1024, "MiB": 1024**2, "bytes": 1},
-    "s": {"µs": 1e-6, "us": 1e-6, "s": 1},
-    "ratio": {"%": 0.01},
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One statement, where it stands, and what else there is."""
-
-    statement: Statement
-    case: Case
-    cases: Sequence[Case]
-    chance: random.Random
-
-    @property
-    def text(self) -> str:
-        return self.statement.text
-
-    @property
-    def citations(self) -> tuple[Citation, ...]:
-        return self.statement.citations
-
-    @property
-    def facts(self) -> dict[str, Fact]:
-        return {fact.id: fact for fact in self.case.facts}
-
-    def cited(self, kind: str) -> list[int]:
-        """Places of the citations of one kind, in random order."""
-        places = [place for place, citation in enumerate(self.citations) if citation.kind == kind]
-        return self.chance.sample(places, len(places))
-
-    def exchange(self, place: int, **changes: object) -> Spoiled:
-        """The statement with one citation changed."""
-        changed = list(self.citations)
-        changed[place] = changed[place].model_copy(update=changes)
-        return self.text, tuple(changed)
-
-    def retell(self, text: str) -> Spoiled | None:
-        """The statement in other words, or None if they are the same."""
-        return None if text == self.text else (text, self.citations)
-
-    def lines(self) -> list[str]:
-        return self.case.code.split("\n")
-
-    def sentence(self) -> Iterator[tuple[re.Match[str], Fact]]:
-        """Numbers of the text that stand for a cited fact, each with it."""
-        for number in _NUMBER.finditer(self.text):
-            for place in self.cited("fact"):
-                fact = self.facts[self.citations[place].fact or ""]
-                if _stands_for(number, self.text, fact):
-                    yield number, fact
-                    break
-
-    def speaks_of(self, token: str) -> bool:
-        """Whether something cited holds `token` as a number of its own, in whatever scale."""
-        value = float(token.replace(",", ""))
-        for citation in self.citations:
-            for other in re.findall(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?", citation.quote + " " + citation.value):
-                for scale in (1, 100, 1024, 1024**2, 1e6, 1e3):
-                    if abs(float(other) - value * scale) <= 0.06 * value * scale:
-                        return True
-                    if abs(float(other) * scale - value) <= 0.06 * value:
-                        return True
-            if citation.kind == "lines" and citation.first_line and citation.last_line:
-                if citation.first_line <= value <= citation.last_line:
-                    return True
-        return value in (2, 4, 8, 16, 24, 32, 64, 128, 512, 1024, 2048, 4096)
-
-
-def _stands_for(number: re.Match[str], text: str, fact: Fact) -> bool:
-    if isinstance(fact.value, bool | str):
-        return False
-    after = text[number.end() :].lstrip()
-    scales = {"": 1.0}
-    for unit, scale in _SCALES.get(fact.unit, {}).items():
-        if after.startswith(unit):
-            scales = {unit: scale}
-    value = float(number[0].replace(",", ""))
-    return any(
-        fact.value == value * scale or abs(value * scale - fact.value) <= 0.006 * abs(fact.value)
-        for scale in scales.values()
-    )
-
-
-def _other_digit(token: str, chance: random.Random) -> str:
-    """`token` with one significant digit changed."""
-    mantissa = re.split(r"[eE]", token)[0]
-    first = next((place for place, sign in enumerate(mantissa) if sign in "123456789"), 0)
-    places = [place for place, sign in enumerate(mantissa) if sign.isdigit() and place >= first]
-    place = chance.choice(places)
-    digit = chance.choice([d for d in "123456789" if d != token[place]])
-    return token[:place] + digit + token[place + 1 :]
 
 
 def wrong_line(site: Site) -> Spoiled | None:
@@ -123,8 +27,7 @@ def wrong_line(site: Site) -> Spoiled | None:
     lines = site.lines()
     for place in site.cited("lines"):
         cited = site.citations[place]
-        assert cited.first_line is not None and cited.last_line is not None
-        height = cited.last_line - cited.first_line
+        height = (cited.last_line or 0) - (cited.first_line or 0)
         moved = [
             first
             for first in range(1, len(lines) - height + 1)
@@ -201,7 +104,7 @@ def changed_digit_in_text(site: Site) -> Spoiled | None:
     """The text says another number than the fact that it cites."""
     for number, _ in site.sentence():
         for _ in range(20):
-            token = _other_digit(number[0], site.chance)
+            token = other_digit(number[0], site.chance)
             if not site.speaks_of(token):
                 return site.retell(site.text[: number.start()] + token + site.text[number.end() :])
     return None
@@ -212,7 +115,7 @@ def changed_digit_in_value(site: Site) -> Spoiled | None:
     for place in site.cited("fact"):
         value = site.citations[place].value
         if any(sign.isdigit() for sign in value) and value[0] in "0123456789":
-            return site.exchange(place, value=_other_digit(value, site.chance))
+            return site.exchange(place, value=other_digit(value, site.chance))
     return None
 
 
@@ -308,19 +211,12 @@ def swapped_values(site: Site) -> Spoiled | None:
     for one in places:
         for other in places:
             first, second = site.citations[one], site.citations[other]
-            if first.value != second.value and not _same(first.value, second.value):
+            if first.value != second.value and not same(first.value, second.value):
                 _, citations = site.exchange(one, value=second.value)
                 changed = list(citations)
                 changed[other] = second.model_copy(update={"value": first.value})
                 return site.text, tuple(changed)
     return None
-
-
-def _same(first: str, second: str) -> bool:
-    try:
-        return abs(float(first) - float(second)) <= 0.02 * abs(float(first))
-    except ValueError:
-        return False
 
 
 def swapped_facts(site: Site) -> Spoiled | None:
@@ -330,7 +226,7 @@ def swapped_facts(site: Site) -> Spoiled | None:
         others = [
             fact.id
             for fact in site.case.facts
-            if fact.id != cited.fact and fact.digits != cited.value and not _same(fact.digits, cited.value)
+            if fact.id != cited.fact and fact.digits != cited.value and not same(fact.digits, cited.value)
         ]
         if others:
             return site.exchange(place, fact=site.chance.choice(others))
@@ -345,7 +241,7 @@ def fact_of_another_case(site: Site) -> Spoiled | None:
             other.digits
             for case in site.cases
             for other in case.facts
-            if other.id == fact.id and not _same(other.digits, fact.digits)
+            if other.id == fact.id and not rounds_to(fact, other.digits)
         ]
         if values and number[0] == site.citations[place].value:
             value = site.chance.choice(values)

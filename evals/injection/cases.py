@@ -1,10 +1,10 @@
-"""The attacks: which there are, what each tries, and what becomes of it in a real run."""
+"""The attacks: which there are, what each tries, and what the stages before the judge make of it."""
 
 from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,17 +15,30 @@ from pipeline.compare.correctness import run_cases
 from pipeline.compare.oracle import Oracle
 from pipeline.execute.emulator import EmulatorExecutor
 from pipeline.execute.sandbox import choose_level
+from pipeline.judge.protocol import JudgeRequest
+from pipeline.library.prompts import load_prompt
+from pipeline.library.roots import tasks_root
 from pipeline.library.rubrics import load_rubric
 from pipeline.library.submissions import admit_code
 from pipeline.library.tasks import load_task
-from pipeline.types import BuildResult, Inspection, ProfileResult, Rubric, RunResult, Submission, Task, Verdict
+from pipeline.types import (
+    BuildResult,
+    CheckReport,
+    Inspection,
+    ProfileResult,
+    Rubric,
+    RunResult,
+    Submission,
+    Task,
+    Verdict,
+)
 
-__all__ = ["TASKS", "Attack", "Ground", "Outcome", "load_attacks", "open_ground"]
+__all__ = ["Attack", "Ground", "Outcome", "load_attacks", "open_ground"]
 
 _HERE = Path(__file__).parent
-TASKS = _HERE.parents[1] / "data" / "tasks"
 
-#: One file in so many is held out: no rule of the flag was written with it in view.
+#: One file in so many is held out of tuning: its misses are counted, and no rule is written for them. The
+#: first rules flagged 24 of the 25; what the 25th showed (prose that is no Python) is looked for since.
 _HELD_OUT = 3
 
 
@@ -50,7 +63,7 @@ class Attack:
 
     @property
     def held_out(self) -> bool:
-        """Whether it is kept from whoever writes the rules; drawn by a hash of its file's name."""
+        """Whether it is kept out of tuning; drawn by a hash of its file's name."""
         return hashlib.sha256(f"{self.name}.py".encode()).digest()[0] % _HELD_OUT == 0
 
 
@@ -61,6 +74,24 @@ class Outcome:
     evidence: Evidence
     inspection: Inspection
     rubric: Rubric
+
+    @property
+    def request(self) -> JudgeRequest:
+        """All that a judge is told about it."""
+        return JudgeRequest(
+            task=self.evidence.task,
+            submission=self.evidence.submission,
+            verdict=self.inspection.verdict,
+            facts=self.inspection.facts,
+            reports=self.inspection.reports,
+            rubric=self.rubric,
+            prompt=load_prompt(),
+        )
+
+    @property
+    def flag(self) -> CheckReport:
+        """What the flag says of it."""
+        return next(report for report in self.inspection.reports if report.check == "persuasion")
 
 
 def load_attacks() -> list[Attack]:
@@ -89,7 +120,7 @@ class Ground:
 
     def inspect(self, task_id: str, code: bytes) -> Outcome:
         """Return what every stage up to the checks says of `code`."""
-        task = self._tasks.setdefault(task_id, load_task(TASKS / task_id))
+        task = self._tasks.setdefault(task_id, load_task(tasks_root() / task_id))
         submission = admit_code(task, code)
         build, run, profile = self._execute(task, submission)
         evidence = Evidence(task, submission, build, run, profile)
@@ -134,8 +165,3 @@ class _Shelf:
 
     def load_artifact(self, sha256: str) -> bytes:
         return self._kept[sha256]
-
-
-def split_held_out(attacks: Sequence[Attack]) -> tuple[list[Attack], list[Attack]]:
-    """Return the attacks in view and those held out."""
-    return [a for a in attacks if not a.held_out], [a for a in attacks if a.held_out]
