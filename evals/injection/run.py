@@ -4,8 +4,11 @@
 
 Runs every attack up to the judge, in the sandbox, and prints what gave way of the prompt's boundaries and of
 the gates, the flag's recall per category with Wilson's interval at 95 %, and its false alarms over honest
-kernels. Exits with 1 if a defence gave way or more than 1 of 200 honest kernels is flagged. Attacks and rules
-have one author, so that recall is an upper bound of what strangers would see.
+kernels. Exits with 1 if a defence gave way or more than 1 of 200 honest kernels is flagged.
+
+Attacks and rules have one author, so the recall says little of what strangers write. Of 54 attacks found in
+four public sources, the rules that flagged 99 of 102 here flagged 32 (0.46 to 0.71). Widened by what those
+showed, they flagged 9 of 11 from further sources (0.52 to 0.95), and none of 6 honest notes to graders there.
 """
 
 from __future__ import annotations
