@@ -98,7 +98,12 @@ class Grader:
         return self.grade_many(task, [code])[0]
 
     def grade_many(self, task: str, codes: Sequence[str]) -> list[Result]:
-        """Grade several submissions to one task, several at a time; results keep their order."""
+        """Grade several submissions to one task, several at a time; results keep their order.
+
+        Raises:
+            GraderError: If there is no such task, or the run had to stop, e.g. at a cap on cost; what was
+                done until then is kept, and the same call goes on from there.
+        """
         if not all(isinstance(code, str) for code in codes):
             raise TypeError("code is a kernel's source, as one string")
         submissions = [
@@ -108,8 +113,10 @@ class Grader:
             planned = register(submissions, self._services)
             before = self._store.finished([plan.grading.id for plan in planned])
             todo = {p.grading.id: p for p in planned if before.get(p.grading.id) not in ("graded", "waiting")}
-            advance(list(todo.values()), self._services)
+            stopped = advance(list(todo.values()), self._services)
             self._store.flush()
+            if stopped is not None:
+                raise GraderError(stopped)
             return [self._collect(plan) for plan in planned]
 
     async def grade_async(self, task: str, code: str) -> Result:

@@ -24,7 +24,14 @@ class Settings:
         rubrics: Folder with rubric folders and their lock; None for those that ship with the grader.
         target: Chip to grade for; None for each task's first.
         toolchain: NKI version to grade under; None for each task's first.
-        judge: Name of the judge that drafts scores and feedback.
+        judge: Who drafts scores and feedback: ``rules``, a provider's name, or the path of a TOML file.
+        model: Model of a judge that is given by a provider's name; None for that provider's default.
+        base_url: Where an OpenAI-compatible server listens.
+        max_cost: US dollars that this run may cost; None for what the judge's file says, or no limit.
+        max_cost_per_day: US dollars that may be spent from this database in one UTC day; likewise.
+        send_to: Names of providers that submitted code may be sent to; None for all that are configured.
+        fresh: Label under which answers are asked for anew; empty to use those that are known.
+        provider_batches: Whether questions go to the provider in batches, at a lower price and within a day.
         rubric_versions: Rubric id to version; a rubric left out is used in its latest locked version.
         sandbox: Isolation level to insist on; None for the strongest this machine offers.
         allow_unsandboxed: Grade even where nothing stronger than plain limits is possible.
@@ -36,6 +43,13 @@ class Settings:
     target: str | None = None
     toolchain: str | None = None
     judge: str = "rules"
+    model: str | None = None
+    base_url: str | None = None
+    max_cost: float | None = None
+    max_cost_per_day: float | None = None
+    send_to: tuple[str, ...] | None = None
+    fresh: str = ""
+    provider_batches: bool = False
     rubric_versions: dict[str, str] = field(default_factory=dict)
     sandbox: str | None = None
     allow_unsandboxed: bool = False

@@ -21,6 +21,7 @@ from pipeline.checks.inputs_preserved import InputsPreserved
 from pipeline.checks.legal import Legal
 from pipeline.checks.on_chip_memory import OnChipMemory
 from pipeline.checks.output_written import OutputWritten
+from pipeline.checks.persuasion import Persuasion
 from pipeline.checks.settlement import INTEGRITY_CHECKS, settle_verdict
 from pipeline.checks.special_values import SpecialValues
 from pipeline.checks.speed_of_light import SPEED_OF_LIGHT
@@ -58,6 +59,7 @@ _ALL: Final[tuple[Check, ...]] = (
     TensorEngineUse(),
     FREE_SIZE,
     OnChipMemory(),
+    Persuasion(),
 )
 
 #: Every check by id, in the order in which reports list them.

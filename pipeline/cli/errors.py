@@ -21,6 +21,7 @@ class ExitCode(IntEnum):
     FAULT = 1
     USAGE = 2
     DIFFERENT = 3
+    STOPPED = 4
     INTERRUPTED = 130
 
 
@@ -30,6 +31,7 @@ EXIT_CODES: Final[dict[int, str]] = {
     ExitCode.FAULT: "a fault of the grader or of this machine",
     ExitCode.USAGE: "wrong usage or bad input: a missing path, an unknown task or id, a broken task folder",
     ExitCode.DIFFERENT: "a verdict differs from the expected one, or a check failed",
+    ExitCode.STOPPED: "stopped by a cap on cost or a judge out of reach; the same command goes on",
     ExitCode.INTERRUPTED: "interrupted; the same command goes on where it stopped",
 }
 
@@ -41,14 +43,25 @@ _USAGE_FAULTS: Final = frozenset(
     {
         "already_decided",
         "ambiguous_id",
+        "bad_key",
+        "bad_key_file",
+        "bad_models_file",
         "foreign_database",
         "invalid_decision",
-        "judge_not_available",
+        "invalid_setup",
         "missing_path",
+        "no_base_url",
+        "no_batches",
         "no_database",
         "no_folder",
+        "no_key",
+        "no_model",
+        "no_setup",
+        "no_temperature",
         "not_a_database",
         "not_found",
+        "price_unknown",
+        "provider_not_allowed",
         "unknown_id",
         "unknown_sandbox",
         "unknown_judge",
@@ -80,7 +93,7 @@ def explain_failure(error: Exception) -> ExitCode:
             err=True,
         )
         return ExitCode.FAULT
-    from pipeline.report.visible import show_controls
+    from pipeline.types.visible import show_controls
 
     click.echo("error: " + show_controls(" ".join(str(fault).split())), err=True)
     correctable = fault.owner in (Owner.SUBMISSION, Owner.TASK) or fault.code in _USAGE_FAULTS

@@ -24,6 +24,7 @@ from pipeline.cli.render import (
 )
 
 if TYPE_CHECKING:
+    from pipeline.config import Settings
     from pipeline.graph.batch import BatchOutcome, Progress
     from pipeline.library.submissions import Received
     from pipeline.store import GradingSummary
@@ -48,6 +49,11 @@ __all__ = ["command"]
     metavar="FILE",
     help="Where to write the HTML report.  [default: beside the database]",
 )
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Stop before the judge: show what would be sent to whom, and what it may cost. Nothing is sent.",
+)
 @json_option
 @plain_option
 def command(
@@ -55,6 +61,7 @@ def command(
     database: Path,
     task_id: str | None,
     report_path: Path | None,
+    dry_run: bool,
     as_json: bool,
     plain: bool,
     **grading: Any,
@@ -77,8 +84,17 @@ def command(
     from pipeline.report.render import check_report_path, report_path_for, write_report
     from pipeline.store import open_store
 
-    settings = read_settings(grading)
+    settings = read_settings(grading, sending=not dry_run)
     tasks = check_task(settings, task_id)
+    if dry_run:
+        from pipeline.cli.rehearsal import show_rehearsal
+
+        with open_store(database) as store, _progress_bar(quiet=as_json) as on_progress:
+            echo_notices(store)
+            items = collect(paths, tasks, task_id)
+            return show_rehearsal(
+                items, store, settings, Screen(plain), as_json=as_json, on_progress=on_progress
+            )
     report_path = report_path or report_path_for(database)
     check_report_path(report_path)
     with open_store(database) as store:
@@ -95,14 +111,23 @@ def command(
         print_json(_as_data(outcome, rows, expected, database, report))
     else:
         _print_outcome(Screen(plain), outcome, rows, expected, database, report)
+    done = outcome.graded + outcome.waiting
+    again = f"run the same command{_say_label(settings)} to go on"
     if outcome.interrupted:
-        done = outcome.graded + outcome.waiting
-        click.echo(f"interrupted: {done} of {outcome.total} done; run the same command to go on", err=True)
+        click.echo(f"interrupted: {done} of {outcome.total} done; {again}", err=True)
         return ExitCode.INTERRUPTED
+    if outcome.stopped is not None:
+        click.echo(f"stopped: {done} of {outcome.total} done; {outcome.stopped}; {again}", err=True)
+        return ExitCode.STOPPED
     if not rows:
         click.echo("error: there was nothing to grade: every input was rejected", err=True)
         return ExitCode.USAGE
     return ExitCode.DIFFERENT if differing else ExitCode.OK
+
+
+def _say_label(settings: Settings) -> str:
+    """Return how to name the label of ``--fresh`` again, where there is one."""
+    return f" with --fresh {settings.fresh}" if settings.fresh else ""
 
 
 def _note_expected(
@@ -218,6 +243,7 @@ def _as_data(
         "waiting": outcome.waiting,
         "held": outcome.held,
         "interrupted": outcome.interrupted,
+        "stopped": outcome.stopped.model_dump(mode="json") if outcome.stopped else None,
         "gradings": [
             {
                 **row.model_dump(mode="json"),

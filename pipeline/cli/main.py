@@ -19,8 +19,10 @@ __all__ = ["command_line", "main"]
 COMMANDS = {
     "grade": "pipeline.cli.grade",
     "show": "pipeline.cli.show",
+    "feedback": "pipeline.cli.feedback",
     "review": "pipeline.cli.review",
     "report": "pipeline.cli.report",
+    "costs": "pipeline.cli.costs",
     "tasks": "pipeline.cli.tasks",
     "emulate": "pipeline.cli.emulate",
     "doctor": "pipeline.cli.doctor",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,6 +78,23 @@ def read_rubric_versions(values: tuple[str, ...]) -> dict[str, str]:
     return versions
 
 
+def _keep_names(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    return values or None
+
+
+def _keep_label(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    """Return the label of ``--fresh``: one made of the time where none is given, empty without the option."""
+    if value is None:
+        return ""
+    if not value:
+        return datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    if not re.fullmatch(r"[\w.:-]{1,64}", value):
+        raise click.BadParameter("a label is up to 64 letters, digits, dots, colons, dashes or underscores")
+    return value
+
+
 _GRADING_OPTIONS = (
     click.option(
         "--tasks",
@@ -104,7 +123,47 @@ _GRADING_OPTIONS = (
         default="rules",
         show_default=True,
         metavar="NAME",
-        help="Who drafts scores and feedback.",
+        help="Who drafts scores and feedback: rules, anthropic, openai, openai-compatible, or a .toml file "
+        "that sets up a panel.",
+    ),
+    click.option(
+        "--model",
+        metavar="NAME",
+        help="Model of a judge given by name.  [default: the provider's own]",
+    ),
+    click.option("--base-url", metavar="URL", help="Where an openai-compatible server listens."),
+    click.option(
+        "--max-cost",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="USD",
+        help="What this run may cost; it stops before it costs more, and the same command goes on.",
+    ),
+    click.option(
+        "--max-cost-per-day",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="USD",
+        help="What may be spent from this database in one day (UTC).",
+    ),
+    click.option(
+        "--send-to",
+        multiple=True,
+        metavar="PROVIDER",
+        callback=_keep_names,
+        help="Send code to this provider only; may be repeated.  [default: all that the judge names]",
+    ),
+    click.option(
+        "--fresh",
+        is_flag=False,
+        flag_value="",
+        default=None,
+        metavar="LABEL",
+        callback=_keep_label,
+        help="Ask anew instead of using stored answers.  The same LABEL goes on with an interrupted run.",
+    ),
+    click.option(
+        "--provider-batches",
+        is_flag=True,
+        help="Ask through the provider's batch API: cheaper, answers within a day.",
     ),
     click.option(
         "--target", metavar="CHIP", help="Chip to grade for, e.g. trn2.  [default: the task's first]"

@@ -23,7 +23,7 @@ import click
 
 from pipeline.config import DEFAULT_DATABASE
 from pipeline.report.numerals import show_grade
-from pipeline.report.visible import show_controls
+from pipeline.types.visible import show_controls
 
 if TYPE_CHECKING:
     from rich.console import Console

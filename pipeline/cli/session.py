@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.config import Settings
 from pipeline.errors import GraderError
-from pipeline.judge import judge_named
+from pipeline.judge import check_judge
 from pipeline.library.roots import tasks_root
 from pipeline.library.rubrics import load_rubric
 from pipeline.library.tasks import load_tasks
@@ -16,21 +16,26 @@ from pipeline.types import Fault, Owner, Task
 __all__ = ["check_task", "read_settings"]
 
 
-def read_settings(options: Mapping[str, Any]) -> Settings:
+def read_settings(options: Mapping[str, Any], *, sending: bool = True) -> Settings:
     """Return the settings that the options of `pipeline.cli.options.grading_options` ask for.
 
+    Args:
+        options: By name.
+        sending: Whether a judge is going to be asked anything.
+
     Raises:
-        GraderError: If there is no such judge.
+        GraderError: If there is no such judge, or it is not set up as it should be.
         LibraryError: If a rubric or its version does not exist, or was changed after it was published.
     """
-    judge_named(options["judge"])
     for name, version in options["rubric_versions"].items():
         load_rubric(name, version, root=options["rubrics_root"])
     named = {name.removesuffix("_root"): value for name, value in options.items()}
     # Settings knows how many workers there are when nobody says.
-    return Settings(
+    settings = Settings(
         **{name: value for name, value in named.items() if name != "workers" or value is not None}
     )
+    check_judge(settings, sending=sending)
+    return settings
 
 
 def check_task(settings: Settings, task_id: str | None) -> dict[str, Task]:

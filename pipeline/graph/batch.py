@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pipeline.graph.services import Services
 from pipeline.graph.threads import Planned, Progress, advance, resume_decided
 from pipeline.library.submissions import Received
-from pipeline.types import Batch, BatchItem, Rejection, Submission, hash_text
+from pipeline.types import Batch, BatchItem, Fault, Rejection, Submission, hash_text
 
 __all__ = ["BatchOutcome", "Progress", "grade_batch", "register", "resume_decided"]
 
@@ -26,8 +26,10 @@ class BatchOutcome:
         graded: Gradings with a grade now.
         waiting: Gradings that wait for a person now.
         held: Gradings that infrastructure kept from being graded.
+        left: Gradings that are still to be worked on, because the run ended before its time.
         rejections: Inputs that are no submissions.
-        interrupted: Whether the run was stopped before its end.
+        interrupted: Whether a person stopped the run before its end.
+        stopped: Why it stopped itself before its end, such as a cap on cost; None if it did not.
     """
 
     batch_id: str
@@ -37,8 +39,10 @@ class BatchOutcome:
     graded: int
     waiting: int
     held: int
+    left: int
     rejections: tuple[Rejection, ...]
     interrupted: bool
+    stopped: Fault | None
 
 
 def grade_batch(
@@ -60,14 +64,15 @@ def grade_batch(
     before = store.finished(ids)
     todo = [plan for plan in planned if before.get(plan.grading.id) not in ("graded", "waiting")]
     interrupted = False
+    stopped: Fault | None = None
     try:
         if todo:
-            advance(todo, services, on_progress=on_progress)
+            stopped = advance(todo, services, on_progress=on_progress)
         resume_decided(services)
     except KeyboardInterrupt:
         interrupted = True
     store.flush()
-    if not interrupted and not store.is_batch_closed(batch.id):
+    if not interrupted and stopped is None and not store.is_batch_closed(batch.id):
         store.close_batch(batch.id)
         store.snapshot()
     after = list(store.finished(ids).values())
@@ -79,8 +84,10 @@ def grade_batch(
         graded=after.count("graded"),
         waiting=after.count("waiting"),
         held=after.count("held"),
+        left=len(ids) - len(after),
         rejections=batch.rejections,
         interrupted=interrupted,
+        stopped=stopped,
     )
 
 

@@ -1,10 +1,12 @@
 """The nodes: each calls one service, keeps what it returned under its content key, and returns ids.
 
-Nodes that wait for a process, a disk or a person are plain functions, which LangGraph runs in threads; the
-others are coroutines, because a thread costs more than they do.
+All are coroutines. What waits for a process or a disk goes to a thread, and only that: handing over to a
+thread and back costs more than most nodes do.
 """
 
 from __future__ import annotations
+
+import asyncio
 
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -46,11 +48,11 @@ async def admit(state: State, runtime: Runtime[Services]) -> State:
     return {"verdict": refusal.verdict.value if refusal else None}
 
 
-def build(state: State, runtime: Runtime[Services]) -> State:
+async def build(state: State, runtime: Runtime[Services]) -> State:
     """Trace the submission for every shape of its task."""
     services, work = runtime.context, runtime.context.work(state["grading_id"])
     fingerprint = work.grading.fingerprint
-    result = work.perform(
+    result = await work.perform_beside(
         "build",
         BuildResult,
         lambda: services.executor.build(
@@ -64,11 +66,11 @@ def build(state: State, runtime: Runtime[Services]) -> State:
     return {"verdict": result.verdict.value if result.verdict else None}
 
 
-def run(state: State, runtime: Runtime[Services]) -> State:
+async def run(state: State, runtime: Runtime[Services]) -> State:
     """Execute every case and compare with the oracle."""
     services, work = runtime.context, runtime.context.work(state["grading_id"])
     built = work.result("build", BuildResult)
-    result = work.perform(
+    result = await work.perform_beside(
         "run",
         RunResult,
         lambda: run_cases(work.task, built, services.executor, services.oracle, artifacts=services.store),
@@ -111,15 +113,15 @@ async def assess(state: State, runtime: Runtime[Services]) -> State:
     return {}
 
 
-def route(state: State, runtime: Runtime[Services]) -> State:
+async def route(state: State, runtime: Runtime[Services]) -> State:
     """Decide whether the grade stands, waits for a person, or is held; a place in the queue is kept first."""
     services, work = runtime.context, runtime.context.work(state["grading_id"])
     decided = decide_route(work.result("inspect", Inspection), work.rubric)
-    review_id = enqueue(services.store, work.grading, decided, work.keys.as_dict())
+    review_id = await asyncio.to_thread(enqueue, services.store, work.grading, decided, work.keys.as_dict())
     return {"destination": decided.destination.value, "review_id": review_id}
 
 
-def await_review(state: State, runtime: Runtime[Services]) -> State:
+async def await_review(state: State, runtime: Runtime[Services]) -> State:
     """Wait for a person, unless one has already decided."""
     review_id = state["review_id"] or ""
     while runtime.context.store.load_review(review_id).decision is None:
@@ -127,7 +129,7 @@ def await_review(state: State, runtime: Runtime[Services]) -> State:
     return {}
 
 
-def finish(state: State, runtime: Runtime[Services]) -> State:
+async def finish(state: State, runtime: Runtime[Services]) -> State:
     """Release the grade."""
     work = runtime.context.work(state["grading_id"])
     inspection, draft = work.result("inspect", Inspection), work.result("judge", Judgment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pipeline.compare.oracle import Oracle
 from pipeline.config import Settings
@@ -16,10 +17,13 @@ from pipeline.graph.fingerprints import make_fingerprint
 from pipeline.graph.keys import StageKeys
 from pipeline.graph.library import Library
 from pipeline.graph.work import Work
-from pipeline.judge import judge_named
+from pipeline.judge import open_judge
 from pipeline.judge.protocol import Judge
 from pipeline.store import Store
 from pipeline.types import Fault, Fingerprint, Grading, Owner, Submission
+
+if TYPE_CHECKING:
+    from pipeline.judge.calls.caller import Caller
 
 __all__ = ["Services", "open_services"]
 
@@ -83,8 +87,13 @@ class Services:
 
 
 @contextmanager
-def open_services(store: Store, settings: Settings) -> Iterator[Services]:
+def open_services(store: Store, settings: Settings, *, caller: Caller | None = None) -> Iterator[Services]:
     """Open everything a run needs on top of `store`, and close it again.
+
+    Args:
+        store: Where everything is kept.
+        settings: What this run does differently.
+        caller: What gets a language judge's questions answered; None to ask its models now.
 
     Raises:
         GraderError: If this machine can only limit submissions, not confine them, and the settings do not
@@ -101,7 +110,7 @@ def open_services(store: Store, settings: Settings) -> Iterator[Services]:
                 "--allow-unsandboxed: no result is then accepted without a person",
             )
         )
-    judge = judge_named(settings.judge)
+    judge = open_judge(settings, store, caller=caller)
     library = Library(store, settings)
     executor = EmulatorExecutor(level, workers=settings.workers)
     try:

@@ -14,9 +14,11 @@ from pipeline.errors import GraderError
 from pipeline.execute.sandbox import SandboxError
 from pipeline.graph.build import Graph, build_graph
 from pipeline.graph.services import Services
+from pipeline.judge.protocol import JudgmentDeferred
 from pipeline.routing import policy
 from pipeline.store import StoreError
-from pipeline.types import Destination, Grading, Route, Submission
+from pipeline.store.checkpoints import START_OVER
+from pipeline.types import Destination, Fault, Grading, Route, Submission
 
 __all__ = ["Planned", "Progress", "advance", "resume_decided"]
 
@@ -53,14 +55,20 @@ def advance(
     *,
     waiting: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
-) -> None:
+) -> Fault | None:
     """Advance the threads of `planned`, several at a time.
+
+    A thread whose judgment is put off stays where it is; when all others have come as far as they go, what
+    was put off is fetched, and those threads go on.
 
     Args:
         planned: Distinct gradings.
         services: What nodes work with.
         waiting: Whether the threads wait for a person and are to be resumed where they stand.
         on_progress: Told after each of them.
+
+    Returns:
+        Why the run ended before all threads had come as far as they go, such as a cap on cost; else None.
 
     Raises:
         SandboxError: If this machine can no longer run submissions.
@@ -70,9 +78,8 @@ def advance(
     if _in_event_loop():
         # A notebook runs its cells in a loop, and a thread can have only one.
         with ThreadPoolExecutor(1, "advance") as beside:
-            beside.submit(asyncio.run, _advance_all(planned, services, waiting, on_progress)).result()
-    else:
-        asyncio.run(_advance_all(planned, services, waiting, on_progress))
+            return beside.submit(asyncio.run, _advance_all(planned, services, waiting, on_progress)).result()
+    return asyncio.run(_advance_all(planned, services, waiting, on_progress))
 
 
 def _in_event_loop() -> bool:
@@ -105,19 +112,39 @@ async def _advance_all(
     services: Services,
     waiting: bool,
     on_progress: Callable[[Progress], None] | None,
-) -> None:
+) -> Fault | None:
     graph = build_graph(services.store.checkpoints())
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_IN_FLIGHT, "node"))
-    left = iter(planned)
-    done = 0
+    total = left = len(planned)
+
+    def note(grading_id: str) -> None:
+        nonlocal left
+        left -= 1
+        if on_progress is not None:
+            on_progress(Progress(total - left, total, grading_id))
+
+    try:
+        deferred = await _advance_each(graph, planned, services, waiting, note)
+        while deferred and services.judge.stopped is None and await services.judge.fetch():
+            deferred = await _advance_each(graph, deferred, services, waiting, note)
+        return services.judge.stopped if deferred else None
+    finally:
+        await services.judge.aclose()
+
+
+async def _advance_each(
+    graph: Graph, planned: Sequence[Planned], services: Services, waiting: bool, note: Callable[[str], None]
+) -> list[Planned]:
+    """Advance `planned`, several at a time, and return those whose judgment is put off."""
+    upcoming = iter(planned)
+    deferred: list[Planned] = []
 
     async def advance_some() -> None:
-        nonlocal done
-        for plan in left:
-            await _advance(graph, plan, services, waiting)
-            done += 1
-            if on_progress is not None:
-                on_progress(Progress(done, len(planned), plan.grading.id))
+        for plan in upcoming:
+            if services.judge.stopped is None and await _advance(graph, plan, services, waiting):
+                note(plan.grading.id)
+            else:
+                deferred.append(plan)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -129,10 +156,11 @@ async def _advance_all(
         raise
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
+    return deferred
 
 
-async def _advance(graph: Graph, plan: Planned, services: Services, waiting: bool) -> None:
-    """Take one thread as far as it goes.
+async def _advance(graph: Graph, plan: Planned, services: Services, waiting: bool) -> bool:
+    """Take one thread as far as it goes; return whether that is as far as it can come without a person.
 
     A thread starts over unless it waits for a person: the memo makes that cheap. One that waits but has lost
     its checkpoint starts over too, and finds the decision in the store.
@@ -144,13 +172,20 @@ async def _advance(graph: Graph, plan: Planned, services: Services, waiting: boo
         step: Any = {"grading_id": grading_id}
         if waiting:
             step = await _find_resumption(graph, config) or step
-        await graph.ainvoke(step, config, context=services, durability="exit")
+        if not isinstance(step, Command):
+            config["configurable"][START_OVER] = True
+        # Nothing is streamed, since what came of it is in the store; LangGraph need not collect it.
+        async for _ in graph.astream(step, config, context=services, durability="exit", stream_mode=[]):
+            pass
+    except JudgmentDeferred:
+        return False
     except (SandboxError, StoreError):
         raise
     except Exception as error:  # the one place where a failure of ours becomes a row instead of a crash
         _hold(grading_id, error, services)
     finally:
         services.end(grading_id)
+    return True
 
 
 async def _find_resumption(graph: Graph, config: Any) -> Any:

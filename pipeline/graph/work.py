@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -76,6 +77,10 @@ class Work:
         started = time.perf_counter()
         return self._record(stage, await compute(), time.perf_counter() - started)
 
+    async def perform_beside(self, stage: str, kind: type[Result], compute: Callable[[], Result]) -> Result:
+        """As `perform`, for a stage that blocks: `compute` runs in a thread of its own."""
+        return await self.perform_async(stage, kind, lambda: asyncio.to_thread(compute))
+
     def result(self, stage: str, kind: type[Result]) -> Result:
         """Return the result of a stage that has been performed.
 
@@ -108,6 +113,7 @@ class Work:
             reports=inspection.reports,
             rubric=self.rubric,
             prompt=self.prompt,
+            grading_id=self.grading.id,
         )
 
     def refuse_unless_current(self, stage: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pipeline.judge.quantities import read_value, stands_for
 from pipeline.types import Citation, Fact, Judgment
 
-__all__ = ["check_citations", "cite_fact", "cite_line", "split_lines"]
+__all__ = ["check_citations", "cite_fact", "cite_line", "find_citation_problem", "split_lines"]
 
 #: Enough to recognise a line by; a submission may be one line of 256 KiB.
 _QUOTE_CHARACTERS = 200
@@ -35,19 +35,34 @@ def cite_line(code: str, line: int) -> Citation | None:
 
 
 def check_citations(judgment: Judgment, code: str, facts: Iterable[Fact]) -> list[str]:
-    """Return what is wrong with the citations of `judgment`, one line each; nothing when all hold.
-
-    Lines must exist and hold the quote character for character. A fact must exist, and the cited value must
-    be its value, rounded at most to the digits that are printed; the fact's unit may follow.
-    """
+    """Return what is wrong with the citations of `judgment`, one line each; nothing when all hold."""
     lines = split_lines(code)
     known = {fact.id: fact for fact in facts}
-    problems: list[str] = []
-    for place, citation in _list_citations(judgment):
-        problem = _check_lines(citation, lines) if citation.kind == "lines" else _check_fact(citation, known)
-        if problem is not None:
-            problems.append(f"{place}: {problem}")
-    return problems
+    return [
+        f"{place}: {problem}"
+        for place, citation in _list_citations(judgment)
+        if (problem := find_citation_problem(citation, lines, known)) is not None
+    ]
+
+
+def find_citation_problem(
+    citation: Citation, lines: Sequence[str], facts: Mapping[str, Fact], shown: Sequence[str] = ()
+) -> str | None:
+    """Return what is wrong with `citation` in one line, or None when it holds.
+
+    Lines must exist and hold the quote character for character, indentation apart. A fact must exist, and
+    the cited value must be its value, rounded at most to the digits that are printed; a unit may follow, and
+    then it must fit.
+
+    Args:
+        citation: From a draft.
+        lines: The code's lines.
+        facts: By id.
+        shown: The same lines as the judge saw them, without comments; a quote may be of those.
+    """
+    if citation.kind == "lines":
+        return _check_lines(citation, lines, shown)
+    return _check_fact(citation, facts)
 
 
 def _list_citations(judgment: Judgment) -> Iterator[tuple[str, Citation]]:
@@ -59,7 +74,7 @@ def _list_citations(judgment: Judgment) -> Iterator[tuple[str, Citation]]:
             yield f"feedback item {number}", citation
 
 
-def _check_lines(citation: Citation, lines: list[str]) -> str | None:
+def _check_lines(citation: Citation, lines: Sequence[str], shown: Sequence[str]) -> str | None:
     first, last = citation.first_line, citation.last_line
     if first is None or last is None:
         return "a citation of lines names no lines"
@@ -67,36 +82,34 @@ def _check_lines(citation: Citation, lines: list[str]) -> str | None:
         return f"lines {first} to {last} do not exist; the code has {len(lines)}"
     if not citation.quote.strip():
         return f"lines {first} to {last} are cited without a quote"
-    if citation.quote not in "\n".join(lines[first - 1 : last]):
+    span = slice(first - 1, last)
+    if not any(_holds(text[span], citation.quote) for text in (lines, shown)):
         return f"lines {first} to {last} do not hold the quote {citation.quote[:60]!r}"
     return None
 
 
-def _check_fact(citation: Citation, facts: dict[str, Fact]) -> str | None:
-    if citation.fact is None:
+def _holds(lines: Sequence[str], quote: str) -> bool:
+    """Whether `lines` hold `quote`; how far each of its lines is indented is not looked at."""
+    if quote in "\n".join(lines):
+        return True
+    quoted = [line.strip() for line in split_lines(quote.strip())]
+    return "\n".join(quoted) in "\n".join(line.strip() for line in lines)
+
+
+def _check_fact(citation: Citation, facts: Mapping[str, Fact]) -> str | None:
+    if not citation.fact:
         return "a citation of a fact names no fact"
     fact = facts.get(citation.fact)
     if fact is None:
-        return f"there is no fact {citation.fact!r}"
+        return f"there is no fact {citation.fact[:60]!r}"
     if not _agrees(fact, citation.value):
-        return f"{fact.id} is {fact.text}, not {citation.value!r}"
+        return f"{fact.id} is {fact.text}, not {citation.value[:60]!r}"
     return None
 
 
 def _agrees(fact: Fact, cited: str) -> bool:
     text = cited.strip()
-    if fact.unit:
-        text = text.removesuffix(fact.unit).rstrip()
-    if isinstance(fact.value, str):
-        return text == fact.value
-    if isinstance(fact.value, bool) or text == fact.digits:
-        return text == fact.digits
-    try:
-        printed = Decimal(text.replace(",", ""))
-        exact = Decimal(repr(fact.value))
-        if not (printed.is_finite() and exact.is_finite()):
-            return False
-        # Half a unit of the last printed digit is what rounding may cost; 1.2 stands for 1.24, not for 1.26.
-        return abs(printed - exact) * 2 <= Decimal(1).scaleb(int(printed.as_tuple().exponent))
-    except (InvalidOperation, ValueError):
-        return False
+    if text in (fact.digits, fact.text) or (fact.unit and text == f"{fact.digits} {fact.unit}"):
+        return True
+    quantity = read_value(text)
+    return quantity is not None and stands_for(quantity, fact, bare=True)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from pipeline.types import CheckReport, Fact, Judgment, Prompt, Rubric, Submission, Task, Verdict
+from pipeline.types import CheckReport, Fact, Fault, Judgment, Prompt, Rubric, Submission, Task, Verdict
 
-__all__ = ["Judge", "JudgeRequest"]
+__all__ = ["Judge", "JudgeRequest", "JudgmentDeferred"]
+
+
+class JudgmentDeferred(Exception):
+    """There is no judgment yet, and nothing is wrong with that: it is asked for again later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,5 +39,19 @@ class Judge(Protocol):
     async def judge(self, request: JudgeRequest) -> Judgment:
         """Return a level or a reason for none per criterion, each exactly once, and feedback.
 
-        A judge that fails returns a judgment with a fault of owner ``judge`` and every criterion unscored.
+        A judge that fails returns a judgment with a fault, whose owner is never the submission, and every
+        criterion unscored that it was asked about.
+
+        Raises:
+            JudgmentDeferred: If it has to wait, for `fetch` or for another run.
         """
+
+    async def fetch(self) -> bool:
+        """Get what deferred judgments wait for; return whether there is anything new to go on with."""
+
+    @property
+    def stopped(self) -> Fault | None:
+        """Why this judge cannot draft any more in this run, or None."""
+
+    async def aclose(self) -> None:
+        """Let go of connections; the judge may be used again, also in another event loop."""

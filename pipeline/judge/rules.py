@@ -16,7 +16,18 @@ class RulesJudge:
     @property
     def id(self) -> str:
         """Name and version; it has no parameters."""
-        return "rules 1"
+        return "rules 2"
+
+    @property
+    def stopped(self) -> None:
+        """Never: it asks nobody."""
+
+    async def fetch(self) -> bool:
+        """Nothing: it never defers."""
+        return False
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""
 
     async def judge(self, request: JudgeRequest) -> Judgment:
         """Return the levels that checks settle, a reason for every other criterion, and feedback."""

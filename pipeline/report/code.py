@@ -10,7 +10,7 @@ from pygments import highlight  # type: ignore[import-untyped]
 from pygments.formatters.html import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
 
-from pipeline.report.visible import show_controls
+from pipeline.types.visible import show_controls
 
 __all__ = ["highlight_code", "line_anchor", "style_sheet"]
 

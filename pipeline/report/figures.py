@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from pipeline.report.sections import Standing, Step, TaskOutcome
-from pipeline.report.visible import show_controls
 from pipeline.types import Verdict
+from pipeline.types.visible import show_controls
 
 __all__ = ["draw_funnel", "draw_overall", "draw_standing", "draw_verdicts"]
 

@@ -23,9 +23,9 @@ from pipeline.report.collect import Collector, Detail
 from pipeline.report.figures import draw_funnel, draw_overall, draw_standing, draw_verdicts
 from pipeline.report.numerals import show_grade
 from pipeline.report.sections import Rate, Sections, count_sections
-from pipeline.report.visible import show_controls
 from pipeline.store import Store
 from pipeline.types import Citation, Fault, Owner
+from pipeline.types.visible import show_controls
 
 __all__ = ["check_report_path", "report_path_for", "write_report"]
 

@@ -1,22 +1,35 @@
 """The store: one DuckDB file, its journal and its owner. The only place with SQL."""
 
 from pipeline.store.errors import StoreError
+from pipeline.store.ledger import CostGroup, Ledger
 from pipeline.store.opening import open_store
 from pipeline.store.records import (
+    BatchEvent,
     BatchSummary,
+    CostLine,
     Document,
+    DoubtfulCall,
     GradingState,
     GradingSummary,
+    ProviderBatchEvent,
+    ProviderBatchState,
     ReviewState,
     StageRecord,
 )
 from pipeline.store.store import Store
 
 __all__ = [
+    "BatchEvent",
     "BatchSummary",
+    "CostGroup",
+    "CostLine",
     "Document",
+    "DoubtfulCall",
     "GradingState",
     "GradingSummary",
+    "Ledger",
+    "ProviderBatchEvent",
+    "ProviderBatchState",
     "ReviewState",
     "StageRecord",
     "Store",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -20,7 +20,11 @@ from langgraph.checkpoint.base import (
 
 from pipeline.store.transport import Command, Execute, Insert, Row, Transport
 
-__all__ = ["StoreSaver"]
+__all__ = ["START_OVER", "StoreSaver"]
+
+#: Key among a run's configurable values that makes it start over, as if its thread had no checkpoint: nothing
+#: is read for it. LangGraph keeps keys with these underscores out of what is stored.
+START_OVER: Final = "__start_over"
 
 
 class StoreSaver(BaseCheckpointSaver[int]):
@@ -36,6 +40,8 @@ class StoreSaver(BaseCheckpointSaver[int]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest of its thread and namespace."""
+        if config["configurable"].get(START_OVER):
+            return None
         thread, namespace = _place(config)
         name = get_checkpoint_id(config)
         for row in self._transport.select("checkpoints_of_thread", [thread]):
@@ -155,6 +161,8 @@ class StoreSaver(BaseCheckpointSaver[int]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """See `get_tuple`."""
+        if config["configurable"].get(START_OVER):
+            return None
         return await asyncio.to_thread(self.get_tuple, config)
 
     async def alist(

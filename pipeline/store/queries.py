@@ -11,6 +11,18 @@ _STATE_TABLES = (*_REVIEW_TABLES, "submissions", "stages", "stage_links", "route
 _RESULT_TABLES = (*_STATE_TABLES, "facts", "check_reports", "findings", "scores", "case_results")
 
 
+_CALL_TABLES = ("calls", "call_ends")
+
+#: What a line of costs adds up, of the view `costs` or of `criterion_costs`.
+_SUMS = (
+    "count(*), count(*) FILTER (WHERE outcome = 'answered'), count(*) FILTER (WHERE outcome = 'failed'),"
+    " count(*) FILTER (WHERE outcome = 'lost'), count(*) FILTER (WHERE outcome = 'open'),"
+    " sum(input_tokens)::BIGINT, sum(cache_read_tokens)::BIGINT, sum(cache_write_tokens)::BIGINT,"
+    " sum(output_tokens)::BIGINT, sum(cost)::BIGINT,"
+    " coalesce(sum(cost) FILTER (WHERE possibly_paid_twice), 0)::BIGINT"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One named query or statement."""
@@ -150,6 +162,55 @@ QUERIES = {
         "SELECT d.body, r.body FROM decisions d LEFT JOIN reviews r ON r.id = d.review_id"
         " ORDER BY d.decided_at, d.review_id",
         _REVIEW_TABLES,
+    ),
+    "spent": Query(
+        "SELECT coalesce(sum(coalesce(e.cost, c.estimated_cost)), 0)::BIGINT"
+        " FROM calls c LEFT JOIN call_ends e ON e.call_id = c.id"
+        " WHERE $1::TIMESTAMPTZ IS NULL OR c.started_at >= $1::TIMESTAMPTZ",
+        _CALL_TABLES,
+    ),
+    "open_calls": Query(
+        "SELECT c.body FROM calls c WHERE NOT EXISTS (SELECT 1 FROM call_ends e WHERE e.call_id = c.id)"
+        " ORDER BY c.started_at, c.id",
+        _CALL_TABLES,
+    ),
+    "calls_by_id": Query(
+        "SELECT c.id, c.key, c.provider, c.model FROM calls c"
+        " SEMI JOIN (SELECT unnest($1::VARCHAR[]) AS id) w ON w.id = c.id",
+        ("calls",),
+    ),
+    "calls_of_provider_batch": Query("SELECT body FROM calls WHERE batch_id = $1", ("calls",)),
+    # The calls of one key first, by one condition: else DuckDB scans all calls instead of using the index.
+    "batch_ends": Query(
+        "WITH asked AS MATERIALIZED (SELECT id, batch_id, started_at FROM calls WHERE key = $1)"
+        " SELECT e.call_id, e.outcome, e.code, e.message, e.seconds, e.input_tokens, e.cache_read_tokens,"
+        " e.cache_write_tokens, e.output_tokens, e.cost FROM asked c JOIN call_ends e ON e.call_id = c.id"
+        " WHERE c.batch_id IS NOT NULL ORDER BY c.started_at, c.id",
+        _CALL_TABLES,
+    ),
+    "doubtful_calls": Query(
+        "SELECT call_id, submission_id, provider, model, role, outcome, started_at, cost FROM costs"
+        " WHERE possibly_paid_twice ORDER BY started_at, call_id",
+        _CALL_TABLES,
+    ),
+    "provider_batches": Query(
+        "SELECT body FROM provider_batches ORDER BY opened_at, id", ("provider_batches",)
+    ),
+    # An event that was sent again to the next owner is there twice.
+    "provider_batch_events": Query(
+        "SELECT batch_id, event, provider_id, message, created_at FROM provider_batch_events"
+        " QUALIFY row_number() OVER (PARTITION BY id ORDER BY seq) = 1 ORDER BY seq",
+        ("provider_batch_events",),
+    ),
+    "costs": Query(
+        "SELECT CASE $1 WHEN 'day' THEN day::VARCHAR WHEN 'provider' THEN provider WHEN 'model' THEN model"  # noqa: S608
+        " WHEN 'role' THEN role WHEN 'submission' THEN submission_id ELSE grading_id END AS value,"
+        f" {_SUMS} FROM costs GROUP BY value ORDER BY value",
+        _CALL_TABLES,
+    ),
+    "costs_by_criterion": Query(
+        f"SELECT criterion AS value, {_SUMS} FROM criterion_costs GROUP BY value ORDER BY value",  # noqa: S608
+        _CALL_TABLES,
     ),
     # One condition and no LIMIT: with more of either DuckDB scans the table instead of using its index.
     # Threads have few checkpoints.

@@ -12,15 +12,31 @@ from pipeline.types import (
     Destination,
     Fact,
     Frozen,
+    ProviderBatch,
     Review,
     Score,
     Verdict,
 )
 
-__all__ = ["BatchSummary", "Document", "GradingState", "GradingSummary", "ReviewState", "StageRecord"]
+__all__ = [
+    "BatchEvent",
+    "BatchSummary",
+    "CostLine",
+    "Document",
+    "DoubtfulCall",
+    "GradingState",
+    "GradingSummary",
+    "ProviderBatchEvent",
+    "ProviderBatchState",
+    "ReviewState",
+    "StageRecord",
+]
 
 #: ``open``: work is left. ``decided``: a person decided and the grade is still to be written.
 GradingState = Literal["open", "waiting", "decided", "held", "graded"]
+
+#: What can become of a provider batch. ``adopted``: found at the provider after a restart.
+BatchEvent = Literal["sent", "adopted", "refused", "ended", "expired", "collected"]
 
 
 class Document(Frozen):
@@ -86,3 +102,61 @@ class BatchSummary(Frozen):
     gradings: int
     rejections: int
     closed: bool
+
+
+class ProviderBatchEvent(Frozen):
+    """One thing that became of a provider batch."""
+
+    event: BatchEvent
+    provider_id: str | None
+    """The provider's own id, where it had given one."""
+    message: str
+    at: datetime
+    """When it was committed, in UTC."""
+
+
+class ProviderBatchState(Frozen):
+    """A provider batch and what became of it so far."""
+
+    batch: ProviderBatch
+    provider_id: str | None
+    """The provider's own id, by the latest event that states one; None before it is sent."""
+    events: tuple[ProviderBatchEvent, ...]
+    """Oldest first; none when the process died between intent and sending."""
+
+
+class DoubtfulCall(Frozen):
+    """A call that may have been paid without use. Money in micro-dollars."""
+
+    call_id: str
+    submission_id: str
+    provider: str
+    model: str
+    role: str
+    outcome: Literal["lost", "open"]
+    """Open: it was under way when its process died."""
+    started_at: datetime
+    cost: int
+    """What it may have cost."""
+
+
+class CostLine(Frozen):
+    """What calls to models took, for one value of what they are grouped by. Money in micro-dollars."""
+
+    value: str
+    """E.g. ``2026-11-30`` (a UTC day) or ``anthropic``."""
+    calls: int
+    """Of a criterion: calls that asked about it, also among others."""
+    answered: int
+    failed: int
+    lost: int
+    open: int
+    """Without an end: in flight when a process died, or still in flight."""
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    cost: int
+    """An open call counts with what was set aside for it."""
+    possibly_twice_cost: int
+    """Part of `cost`: of lost calls, and of open ones that a later call asked again."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pipeline.store import rows
 from pipeline.store.errors import StoreError
+from pipeline.store.ledger import Ledger
 from pipeline.store.records import (
     BatchSummary,
     Document,
@@ -40,6 +41,8 @@ class Store:
     """The database file, with every link resolved."""
     notices: list[str]
     """What opening found, one line each: missing rows, decisions brought back, the age of a snapshot."""
+    ledger: Ledger
+    """Calls to models: what was asked, answered and paid."""
 
     def __init__(self, transport: Transport, path: Path, *, read_only: bool = False) -> None:
         """Use `transport`; `pipeline.store.open_store` is what makes one."""
@@ -47,6 +50,7 @@ class Store:
         self._read_only = read_only
         self.path = path
         self.notices = transport.list_notices()
+        self.ledger = Ledger(transport, self._write)
 
     @property
     def is_owner(self) -> bool:

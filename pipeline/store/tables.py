@@ -111,7 +111,7 @@ def _table(
 
 _OF_STAGE = "stage key position"
 
-#: A column without a type is VARCHAR. Migration 001 says what each table holds.
+#: A column without a type is VARCHAR. The migrations say what each table holds.
 _ALL = (
     _table("documents", "sha256 kind id version", "sha256 kind id version text"),
     _table("submissions", "id", "id task_id refusal body", cached=True),
@@ -167,6 +167,21 @@ _ALL = (
         repeats=True,
     ),
     _table("journal_marks", "hash", "hash position:integer kind subject"),
+    _table(
+        "calls",
+        "id",
+        "id key grading_id submission_id criteria:varchar[] role provider model batch_id "
+        "started_at:timestamptz estimated_cost:bigint body",
+    ),
+    _table(
+        "call_ends",
+        "call_id",
+        "call_id outcome code message seconds:double input_tokens:bigint cache_read_tokens:bigint "
+        "cache_write_tokens:bigint output_tokens:bigint cost:bigint",
+    ),
+    _table("answers", "key", "key provider model call_id body"),
+    _table("provider_batches", "id", "id provider model opened_at:timestamptz body"),
+    _table("provider_batch_events", "id", "id batch_id event provider_id message", repeats=True),
     _table(
         "checkpoints",
         "thread_id namespace checkpoint_id",

@@ -23,6 +23,9 @@ _GROUP_ROWS = 10_000
 _GROUP_BYTES = 8 << 20
 _GROUP_SECONDS = 0.05
 _WAIT_SECONDS = 0.008
+#: After a commit the next one waits this many times as long as it took, within `_GROUP_SECONDS`: a small one
+#: costs nearly as much as a large one, and where commits are many so are those who wait for them.
+_REST = 3.0
 #: Whoever writes while this much waits to be committed waits too, so that memory stays flat.
 _BACKLOG_ROWS = 40_000
 _BACKLOG_BYTES = 64 << 20
@@ -53,7 +56,10 @@ class _Group:
                     known[key] = row
                 else:
                     known.setdefault(key, row)
-                self.bytes += sum(len(value) for value in row if isinstance(value, str | bytes))
+                for value in row:
+                    # Exact types: this runs for every value there is.
+                    if type(value) is str or type(value) is bytes:
+                        self.bytes += len(value)
             self.rows += len(command.rows)
 
     def find(self, table: str, key: tuple[object, ...]) -> Row | None:
@@ -84,6 +90,7 @@ class Writer:
         self._accepted = 0
         self._committed = 0
         self._wanted = 0
+        self._rested_at = 0.0
         self._failure: StoreError | None = None
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -172,7 +179,10 @@ class Writer:
 
     def _run(self) -> None:
         while (taken := self._take()) is not None:
+            started = time.monotonic()
             failure = self._commit(self._committing)
+            ended = time.monotonic()
+            self._rested_at = ended + min(_GROUP_SECONDS, _REST * (ended - started))
             with self._changed:
                 if failure is None:
                     self._committed = taken
@@ -195,7 +205,7 @@ class Writer:
             while not (self._closing or self._is_full()):
                 if self._wanted > self._committed and not waited_for:
                     waited_for = True
-                    due = min(due, time.monotonic() + _WAIT_SECONDS)
+                    due = min(due, max(time.monotonic() + _WAIT_SECONDS, self._rested_at))
                 left = due - time.monotonic()
                 if left <= 0:
                     break

@@ -60,9 +60,11 @@ class JudgeSetup(Frozen):
     send_to: tuple[str, ...] | None = None
     """Names of providers that submitted code may be sent to; None for every one that is configured."""
     deadline_seconds: float = Field(default=600.0, gt=0)
-    """Longest that one answer may take, repeats and waiting included."""
+    """Longest that one answer may take, repeats included; waiting in our own line is not."""
     retry_after_seconds: float = Field(default=60.0, gt=0)
     """Longest wait that a provider may ask for; above it the call ends as unavailable."""
+    batch_poll_seconds: float = Field(default=60.0, gt=0)
+    """How often a provider is asked how far a batch is."""
 
     @property
     def roles(self) -> dict[str, JudgeRole]:

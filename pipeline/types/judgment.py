@@ -106,7 +106,7 @@ class Judgment(Frozen):
     overall: OverallGrade
     fault: Fault | None = None
     usage: dict[str, int] = Field(default_factory=dict)
-    """What its answers took: ``calls``, tokens by kind, ``microdollars``; empty where nothing was paid."""
+    """What its answers took: ``calls`` and tokens by kind; empty for judges that ask no model."""
     struck: tuple[Struck, ...] = ()
     """Statements whose citations did not hold; none of them is in scores or feedback."""
     citations_checked: int = 0

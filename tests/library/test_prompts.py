@@ -14,9 +14,11 @@ def test_the_judges_prompt_leaves_room_for_everything_a_judge_needs() -> None:
         "source",
         "verdict",
         "facts",
+        "findings",
         "code",
         "claims",
         "criteria",
+        "boundary",
     }
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.report.code import highlight_code
-from pipeline.report.visible import show_controls
+from pipeline.types.visible import show_controls
 
 
 class _Lines(HTMLParser):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.report.visible import show_controls
+from pipeline.types.visible import show_controls
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.store import Store, open_store
+from tests.judge.calls.fakes import write_models
+
+
+@pytest.fixture(autouse=True)
+def known_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The models of the tests are known, at prices that are read off at a glance."""
+    monkeypatch.setenv("NKI_GRADER_MODELS", str(write_models(tmp_path)))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "grades.duckdb") as opened:
+        yield opened

@@ -1,0 +1,58 @@
+"""Questions are collected instead of asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.errors import GraderError
+from pipeline.judge.calls.caller import LiveCaller
+from pipeline.judge.calls.pending import AnswerPending, CollectingCaller
+from pipeline.judge.providers.provider import ProviderError
+from pipeline.store import Store
+from pipeline.types import JudgeSetup
+from tests.judge.calls.fakes import ScriptedProvider, a_question, a_role, an_answer
+
+
+async def test_what_is_stored_is_answered_and_the_rest_is_collected_once_in_order(store: Store) -> None:
+    live = LiveCaller(
+        JudgeSetup(judge=a_role()), store, open_provider=lambda role: ScriptedProvider(an_answer("known"))
+    )
+    await live.ask(a_question("k1"))
+    await live.aclose()
+    collecting = CollectingCaller(JudgeSetup(judge=a_role()), store)
+    assert (await collecting.ask(a_question("k1"))).text == "known"
+    for key in ("k3", "k2", "k3"):
+        with pytest.raises(AnswerPending) as pending:
+            await collecting.ask(a_question(key))
+        assert pending.value.question.key == key
+    assert [question.key for question in collecting.wanted] == ["k3", "k2"]
+    assert (collecting.remembered, collecting.stopped) == (1, None)
+    assert store.ledger.open_calls() == []
+
+
+async def test_what_may_not_be_sent_is_not_collected(store: Store) -> None:
+    collecting = CollectingCaller(JudgeSetup(judge=a_role(), send_to=("local",)), store)
+    with pytest.raises(ProviderError, match="may not be sent to house"):
+        await collecting.ask(a_question())
+    assert collecting.wanted == ()
+
+
+async def test_an_estimate_adds_up_what_is_collected_by_model_and_halves_for_a_batch(store: Store) -> None:
+    collecting = CollectingCaller(JudgeSetup(judge=a_role()), store)
+    for key, role in (("k1", a_role()), ("k2", a_role()), ("k3", a_role("unpriced-model"))):
+        with pytest.raises(AnswerPending):
+            await collecting.ask(a_question(key, role))
+    totals = collecting.estimate()
+    priced = totals["house", "priced"]
+    assert (priced.calls, priced.output_tokens, priced.unpriced) == (2, 200, 0)
+    assert priced.input_tokens > 0
+    # One micro-dollar per token read, two per token written.
+    assert priced.cost == priced.input_tokens + 400
+    assert collecting.estimate(batch=True)["house", "priced"].cost == pytest.approx(priced.cost / 2, abs=1)
+    unpriced = totals["house", "unpriced-model"]
+    assert (unpriced.calls, unpriced.cost, unpriced.unpriced) == (1, 0, 1)
+
+
+def test_a_cap_with_a_model_of_unknown_price_is_refused(store: Store) -> None:
+    with pytest.raises(GraderError, match="price of unpriced-model"):
+        CollectingCaller(JudgeSetup(judge=a_role("unpriced-model"), max_cost=1), store)
