@@ -221,7 +221,7 @@ def measure_stage(count: int) -> Cost:
 
 @contextmanager
 def opened(count: int) -> Iterator[tuple[Services, list[Planned], Any]]:
-    """Open a new store and a language judge; yield them, `count` plans, and what makes build and run instant."""
+    """Open a store and a language judge; yield services, `count` plans, and instant builds and runs."""
     from pipeline_overhead import answer_at_once
 
     from pipeline.config import Settings
@@ -315,7 +315,7 @@ class InstantProvider:
             score = {"reason": "The cited line shows it.", "citations": cited, "level": 2, "confidence": 0.8}
             self._answers[name] = json.dumps(
                 {
-                    "scores": {criterion: score for criterion in criteria},
+                    "scores": dict.fromkeys(criteria, score),
                     "feedback": [
                         {"part": part, "text": "Look at how the cited line does it.", "citations": cited}
                         for part in ("works", "change", "next")

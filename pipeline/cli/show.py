@@ -49,6 +49,7 @@ def print_detail(screen: Screen, detail: Detail) -> None:
     _print_head(screen, detail)
     _print_scores(screen, detail)
     _print_feedback(screen, detail)
+    _print_doubts(screen, detail)
     _print_findings(screen, detail)
     _print_facts(screen, detail)
     _print_cases(screen, detail)
@@ -150,6 +151,31 @@ def _print_feedback(screen: Screen, detail: Detail) -> None:
                 if citation.kind == "fact" or not names_lines
             )
             screen.line(f"  • {item.text}" + (f" [{said}]" if said else ""))
+
+
+def _print_doubts(screen: Screen, detail: Detail) -> None:
+    """Print what speaks against the draft: what was struck, what facts contradict, and who voted otherwise."""
+    judgment = detail.judgment
+    if judgment is None or not judgment.usage:
+        return
+    screen.heading("The judge's draft")
+    calls = judgment.usage.get("calls", 0)
+    screen.line(
+        f"{calls} {'answer' if calls == 1 else 'answers'}, {judgment.citations_checked} citations looked up, "
+        f"{len(judgment.struck)} statements struck"
+    )
+    for finding in judgment.findings:
+        lines = f" (line {', '.join(map(str, finding.lines))})" if finding.lines else ""
+        screen.line(f"{finding.severity}: {finding.message}{lines}")
+    for struck in judgment.struck:
+        screen.line(f"struck: {struck.member}, {struck.place}: {struck.text}", style="dim")
+        screen.line(f"        {'; '.join(struck.problems)}", style="dim")
+    for score in judgment.scores:
+        if len(score.votes) > 1:
+            votes = ", ".join(
+                f"{vote.member}: {'unscored' if vote.level is None else vote.level}" for vote in score.votes
+            )
+            screen.line(f"votes on {score.criterion}: {votes}")
 
 
 def _print_findings(screen: Screen, detail: Detail) -> None:

@@ -46,10 +46,12 @@ from pipeline.types import (
     RunResult,
     Score,
     Severity,
+    Struck,
     Submission,
     Task,
     TensorSpec,
     Verdict,
+    Vote,
     Work,
 )
 
@@ -263,6 +265,10 @@ def _store_hostile(store: Store) -> None:
         scores=(Score(criterion="error_margin", level=0, source="check:error_margin", reason=ATTACK),),
         feedback=(FeedbackItem(part="change", text=ATTACK),),
         overall=OverallGrade(value=0.0, passed=False, reason=ATTACK, scored_weight=0.75),
+        struck=(Struck(member="judge m 1", place="feedback item 2", text=ATTACK, problems=(ATTACK,)),),
+        findings=(
+            Finding(check="judge", severity=Severity.WARNING, message=ATTACK, owner=Owner.JUDGE, lines=(1,)),
+        ),
     )
     inspection = Inspection(
         verdict=Verdict.INCORRECT,
@@ -332,13 +338,24 @@ def _judgment(name: str) -> Judgment:
                 citations=(fact,),
                 confidence=1.0,
             ),
-            Score(criterion="explained", level=None, source="judge", reason="needs a reader"),
+            Score(
+                criterion="explained",
+                level=None,
+                source="judge",
+                reason="needs a reader",
+                votes=(
+                    Vote(member="judge m 1", level=3, confidence=0.5),
+                    Vote(member="second n 1", level=None),
+                ),
+            ),
         ),
         feedback=(
             FeedbackItem(part="works", text="The error is small.", citations=(fact,)),
             FeedbackItem(part="next", text=f"Say why in {name}.", citations=(line,)),
         ),
         overall=OverallGrade(value=1.0, passed=True, reason="reaches the pass mark", scored_weight=0.75),
+        usage={"calls": 2},
+        citations_checked=7,
     )
 
 

@@ -50,8 +50,8 @@ def test_the_page_needs_no_script_and_loads_nothing(html: str, page: Page) -> No
 def test_hostile_text_reaches_the_reader_as_text_in_every_place(html: str, page: Page) -> None:
     assert "<script" not in html
     # Code, the kept response, the printed log, origin (twice), fault, reason of route (twice), case, level,
-    # feedback, overall, check.
-    assert page.words.count(" ".join(ATTACK.split())) >= 10
+    # feedback, overall, check; a struck statement with its reason, a finding against the judge.
+    assert page.words.count(" ".join(ATTACK.split())) >= 13
 
 
 def test_characters_that_change_what_a_reader_sees_are_made_visible(html: str) -> None:
@@ -82,6 +82,13 @@ def test_cited_lines_are_marked_and_no_others(html: str) -> None:
 def test_criteria_show_level_anchor_and_source_and_unscored_is_no_zero(page: Page) -> None:
     assert "●●●● 4 Error margin weight 3 margin anchor 4 check:error_margin: far below" in page.words
     assert "unscored Explained weight 1 judge: needs a reader" in page.words
+
+
+def test_a_draft_shows_what_was_struck_what_speaks_against_it_and_who_voted_how(page: Page) -> None:
+    assert "The judge's draft 7 citations looked up, 0 statements struck" in page.words
+    assert "explained judge m 1: 3, 0.50 sure second n 1: unscored" in page.words
+    assert "The judge's draft 0 citations looked up, 1 statements struck" in page.words
+    assert "judge m 1, feedback item 2:" in page.words
 
 
 def test_failed_checks_come_first_and_those_without_evidence_last(page: Page) -> None:
