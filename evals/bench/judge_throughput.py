@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -183,29 +184,27 @@ def measure_graph(count: int) -> Cost:
 
 def measure_stage(count: int) -> Cost:
     """Judge `count` submissions and keep the judgments, with everything before the judge done already."""
+    from pipeline.graph.threads import advance
     from pipeline.types import BuildResult, Inspection, Judgment, ProfileResult, RunResult
 
     with opened(count) as (services, planned, answered):
         warm, *planned = planned
         with answered:
-            from pipeline.graph.threads import advance
-
             advance([warm], services)
         known = services.begin(*warm)
         works = [services.begin(*plan) for plan in planned]
         stages = {"build": BuildResult, "run": RunResult, "profile": ProfileResult, "inspect": Inspection}
+        results = {stage: known.result(stage, kind) for stage, kind in stages.items()}
         for work in works:
-            for stage, kind in stages.items():
-                result = known.result(stage, kind)  # type: ignore[type-var]
-                work.perform(stage, kind, lambda result=result: result)  # type: ignore[type-var,misc]
+            for stage, result in results.items():
+                work.perform(stage, type(result), partial(results.__getitem__, stage))
         services.store.flush()
         upcoming = iter(works)
 
         async def judge_some() -> None:
             for work in upcoming:
-                await work.perform_async(
-                    "judge", Judgment, lambda work=work: services.judge.judge(work.judge_request())
-                )
+                request = work.judge_request()
+                await work.perform_async("judge", Judgment, partial(services.judge.judge, request))
 
         async def judge_all() -> None:
             await asyncio.gather(*(judge_some() for _ in range(IN_FLIGHT)))

@@ -154,7 +154,7 @@ def _print_feedback(screen: Screen, detail: Detail) -> None:
 
 
 def _print_doubts(screen: Screen, detail: Detail) -> None:
-    """Print what speaks against the draft: what was struck, what facts contradict, and who voted otherwise."""
+    """Print what speaks against the draft: what was struck, what facts contradict, who voted how."""
     judgment = detail.judgment
     if judgment is None or not judgment.usage:
         return

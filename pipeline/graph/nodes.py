@@ -6,11 +6,8 @@ thread and back costs more than most nodes do.
 
 from __future__ import annotations
 
-import asyncio
-
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
-from pydantic import BaseModel
 
 from pipeline.checks.inspection import inspect_submission
 from pipeline.compare.correctness import run_cases
@@ -33,12 +30,6 @@ __all__ = [
     "route",
     "run",
 ]
-
-
-class DecisionRecorded(BaseModel):
-    """What resumes a waiting thread: the word that a decision is in the store, never the decision itself."""
-
-    review_id: str
 
 
 async def admit(state: State, runtime: Runtime[Services]) -> State:
@@ -117,15 +108,17 @@ async def route(state: State, runtime: Runtime[Services]) -> State:
     """Decide whether the grade stands, waits for a person, or is held; a place in the queue is kept first."""
     services, work = runtime.context, runtime.context.work(state["grading_id"])
     decided = decide_route(work.result("inspect", Inspection), work.rubric)
-    review_id = await asyncio.to_thread(enqueue, services.store, work.grading, decided, work.keys.as_dict())
+    review_id = enqueue(services.store, work.grading, decided, work.keys.as_dict())
+    await services.settling.settle()
     return {"destination": decided.destination.value, "review_id": review_id}
 
 
 async def await_review(state: State, runtime: Runtime[Services]) -> State:
     """Wait for a person, unless one has already decided."""
     review_id = state["review_id"] or ""
-    while runtime.context.store.load_review(review_id).decision is None:
-        interrupt({"review_id": review_id}, response_schema=DecisionRecorded)
+    while runtime.context.store.find_decision(review_id) is None:
+        # Whoever resumes only says that there is one: what was decided is in the store, never in the answer.
+        interrupt({"review_id": review_id})
     return {}
 
 

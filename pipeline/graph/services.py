@@ -19,7 +19,7 @@ from pipeline.graph.library import Library
 from pipeline.graph.work import Work
 from pipeline.judge import open_judge
 from pipeline.judge.protocol import Judge
-from pipeline.store import Store
+from pipeline.store import Settling, Store
 from pipeline.types import Fault, Fingerprint, Grading, Owner, Submission
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Services:
     executor: Executor
     oracle: Oracle
     judge: Judge
+    settling: Settling
     settings: Settings
     _in_flight: dict[str, Work] = field(default_factory=dict)
     _fingerprints: dict[str, Fingerprint] = field(default_factory=dict)
@@ -113,6 +114,7 @@ def open_services(store: Store, settings: Settings, *, caller: Caller | None = N
     judge = open_judge(settings, store, caller=caller)
     library = Library(store, settings)
     executor = EmulatorExecutor(level, workers=settings.workers)
+    settling = Settling(store)
     try:
         yield Services(
             store=store,
@@ -120,10 +122,12 @@ def open_services(store: Store, settings: Settings, *, caller: Caller | None = N
             executor=executor,
             oracle=Oracle(executor.computers),
             judge=judge,
+            settling=settling,
             settings=settings,
         )
     finally:
         executor.close()
+        settling.close()
 
 
 def _level_named(name: str | None) -> Level | None:

@@ -10,11 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, Literal
 
 from pipeline.judge.citations import find_citation_problem, split_lines
 from pipeline.judge.hardware import is_of_hardware, list_constants
+from pipeline.judge.passages import (
+    IDENTIFIER,
+    Number,
+    Passages,
+    Span,
+    collect_numbers,
+    join_tokens,
+    merge_spans,
+)
 from pipeline.judge.protocol import JudgeRequest
 from pipeline.judge.quantities import NEEDED_UNITS, Quantity, find_quantities, normalise, stands_for
 from pipeline.judge.surface import is_name_of_nki, is_parameter_of_nki
@@ -25,7 +33,6 @@ __all__ = ["Evidence", "Part", "check_statement", "collect_evidence", "find_fals
 Part = Literal["score", "works", "change", "next"]
 
 _SPAN: Final = re.compile(r"(?<!`)(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_IDENTIFIER: Final = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _LITERAL: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 _LINES: Final = re.compile(
     r"\b(?:lines\s+(?P<many>\d+(?:\s*(?:-|,\s*and|,|to|and|or|through)\s*\d+(?!\w|\.\d))*)"
@@ -69,6 +76,12 @@ _ATTRIBUTED: Final = re.compile(
 _CLAUSE_END: Final = re.compile(r"(?<=[:;.])\s+")
 _CLAUSE_WORDS: Final = 3
 _LETTER: Final = re.compile(r"\w")
+#: Characters before a word within which it may be taken back.
+_BEFORE: Final = 300
+#: Bounds of what one statement may be made of; a person could not read more either, and each costs time.
+_LINES_CITED: Final = 400
+_NAMES: Final = 100
+_LINE_DIGITS: Final = 18
 _DECIMALS: Final = re.compile(r"[.,]\d")
 
 
@@ -77,29 +90,20 @@ class Evidence:
     """What statements on one submission are held to.
 
     Attributes:
-        lines: The code, by lines.
-        shown: The same lines as a judge saw them, where it did.
+        lines: The code.
+        shown: The same lines as a judge saw them; None where none did.
         facts: By id.
         vouched: Clauses of what deterministic checks said, normalised: true by construction.
         aims: The rubric's anchors, normalised; a next step may repeat them.
         targets: Chips of the task.
     """
 
-    lines: tuple[str, ...]
-    shown: tuple[str, ...]
+    lines: Passages
+    shown: Passages | None
     facts: Mapping[str, Fact]
     vouched: tuple[str, ...]
     aims: tuple[str, ...]
     targets: tuple[str, ...]
-
-    def cited_code(self, citations: Iterable[Citation]) -> str:
-        """Return the cited lines, as they are and as they were shown."""
-        texts: list[str] = []
-        for citation in citations:
-            if citation.kind == "lines" and citation.first_line and citation.last_line:
-                span = slice(citation.first_line - 1, citation.last_line)
-                texts.extend((*self.lines[span], *self.shown[span]))
-        return "\n".join(texts)
 
 
 def collect_evidence(request: JudgeRequest, shown: Sequence[str] = ()) -> Evidence:
@@ -117,8 +121,8 @@ def collect_evidence(request: JudgeRequest, shown: Sequence[str] = ()) -> Eviden
     vouched = [clause for clause in clauses if len(clause.split()) >= _CLAUSE_WORDS]
     anchors = [level.anchor for criterion in request.rubric.criteria for level in criterion.levels]
     return Evidence(
-        lines=tuple(split_lines(request.submission.code)),
-        shown=tuple(shown),
+        lines=Passages(split_lines(request.submission.code)),
+        shown=Passages(shown) if shown else None,
         facts={fact.id: fact for fact in request.facts},
         vouched=tuple(sorted(vouched, key=len, reverse=True)),
         aims=tuple(sorted((_fold(anchor).rstrip(".") for anchor in anchors), key=len, reverse=True)),
@@ -141,6 +145,12 @@ def check_statement(part: Part, text: str, citations: Sequence[Citation], eviden
         return problems
     if not citations and part != "next":
         return ["it cites nothing"]
+    cited = sum(last - first + 1 for first, last in merge_spans(_list_spans(citations)))
+    if cited > _LINES_CITED:
+        return [f"it cites {cited} lines; {_LINES_CITED} is the most"]
+    names = len(_SPAN.findall(text))
+    if names > _NAMES:
+        return [f"it has {names} names in backticks; {_NAMES} is the most"]
     facts = [evidence.facts[citation.fact] for citation in citations if citation.fact is not None]
     folded = _fold(text)
     prose = _blank_vouched(
@@ -165,7 +175,7 @@ def find_false_measurements(text: str, facts: Sequence[Fact]) -> Iterator[str]:
         named = [fact for fact in facts if any(stands_for(number, fact) for number in numbers)]
         measured = any(fact.provenance in _BY_A_DEVICE for fact in named or facts)
         for said in _MEASURED.finditer(sentence):
-            if not measured and not _NOT_BEFORE.search(sentence[: said.start()]):
+            if not measured and not _denies(sentence, said):
                 yield f"it says {said[0].lower()!r}, and no fact that it speaks of was measured"
 
 
@@ -181,9 +191,9 @@ class _Statement:
 
     def check_names(self) -> Iterator[str]:
         """Yield every name in backticks that neither the cited lines nor NKI know."""
-        code = self._code()
-        known = set(_IDENTIFIER.findall(code))
-        known |= {part for name in known for part in _take_apart(name)}
+        spans = _list_spans(self.citations)
+        code = self._tokens()
+        known = {name for text in self._texts() for name in text.list_names(spans)}
         known |= {fact.id for fact in self.facts}
         known |= {word for fact in self.facts for word in re.findall(r"\w+", str(fact.value))}
         for sentence in _split_sentences(self.text):
@@ -194,7 +204,7 @@ class _Statement:
                 recommended = self.part in ("change", "next") or (
                     self.part == "score" and _ABSENT.search(_SPAN.sub("", sentence)) is not None
                 )
-                for name in _IDENTIFIER.findall(_LITERAL.sub("", inside)):
+                for name in IDENTIFIER.findall(_LITERAL.sub("", inside)):
                     if name not in known and not (recommended and _is_recommendable(name, inside)):
                         yield f"`{name[:60]}` does not occur in what is cited"
                 if _LITERAL.search(inside):
@@ -204,16 +214,18 @@ class _Statement:
         """Yield every line that the text names and does not cite."""
         spans = [(c.first_line or 0, c.last_line or 0) for c in self.citations if c.kind == "lines"]
         for mention in _LINES.finditer(_blank(self.text, _SPAN)):
-            for line in map(int, re.findall(r"\d+", mention[0])):
+            for figures in re.findall(r"\d+", mention[0]):
+                # No line has so many digits, and Python refuses to make a number of thousands of them.
+                line = int(figures) if len(figures) <= _LINE_DIGITS else 0
                 if not any(first <= line <= last for first, last in spans):
-                    yield f"line {line} is spoken of and not cited"
+                    yield f"line {figures[:_LINE_DIGITS]} is spoken of and not cited"
 
     def check_numbers(self) -> Iterator[str]:
         """Yield every number that nothing cited holds."""
         constants = list_constants(self.evidence.targets)
         quoted = self._quoted_numbers()
-        written = self._coded_numbers() if self.evidence.shown else quoted
-        code = self._code()
+        written = self._coded_numbers() if quoted and self.evidence.shown else quoted
+        code = self._tokens()
         # A span that is code of the cited lines is right as it stands; figures in any other are claims.
         text = _SPAN.sub(
             lambda span: " " * len(span[0]) if _is_whole(span[2].strip(), code) else span[0], self.text
@@ -224,8 +236,8 @@ class _Statement:
                     continue
                 if is_of_hardware(quantity, sentence, constants):
                     continue
-                repeated = any(_repeats(quantity, other) for other in quoted)
-                if repeated and not any(_repeats(quantity, other) for other in written):
+                repeated = _repeats(quantity, quoted)
+                if repeated and not _repeats(quantity, written):
                     # What an author says in a comment is repeated as the author's word or not at all.
                     if not _ATTRIBUTED.search(sentence):
                         yield f"{quantity.text!r} stands in a comment, and is told as if it were known"
@@ -245,18 +257,22 @@ class _Statement:
         if unsaid and not _says_modelled(text):
             yield f"it rests on {unsaid[0].id}, which is {unsaid[0].provenance.value}, and does not say so"
 
-    def _quoted_numbers(self) -> list[Quantity]:
+    def _quoted_numbers(self) -> set[Number]:
         quotes = [citation.quote for citation in self.citations if citation.kind == "lines"]
-        return [quantity for quote in quotes for quantity in _read_quote(quote)]
+        return {number for quote in quotes for number in collect_numbers(quote)}
 
-    def _coded_numbers(self) -> list[Quantity]:
+    def _coded_numbers(self) -> set[Number]:
         """Return the numbers of the cited lines without what is comment in them."""
-        spans = [(c.first_line or 1, c.last_line or 0) for c in self.citations if c.kind == "lines"]
-        lines = [line for first, last in spans for line in self.evidence.shown[first - 1 : last]]
-        return [quantity for line in lines for quantity in _read_quote(line)]
+        shown = self.evidence.shown
+        return set() if shown is None else shown.list_numbers(_list_spans(self.citations))
 
-    def _code(self) -> str:
-        return normalise(self.evidence.cited_code(self.citations))
+    def _texts(self) -> list[Passages]:
+        """Return the code as it is and, where a judge saw it, as it was shown."""
+        return [text for text in (self.evidence.lines, self.evidence.shown) if text is not None]
+
+    def _tokens(self) -> str:
+        """Return the words and signs of the cited lines."""
+        return "\n".join(text.join_tokens(_list_spans(self.citations)) for text in self._texts())
 
     def _explain(self, quantity: Quantity) -> str:
         for fact in self.facts:
@@ -265,19 +281,23 @@ class _Statement:
         return f"{quantity.text!r} is no number that it cites"
 
 
+def _list_spans(citations: Iterable[Citation]) -> list[Span]:
+    return [(c.first_line or 1, c.last_line or 0) for c in citations if c.kind == "lines"]
+
+
 def _is_about_time(fact: Fact) -> bool:
     """Whether a fact says how fast something is, and no device says so."""
     timed = fact.provenance is Provenance.EMULATED and fact.unit in ("s", "flop/s", "bytes/s")
     return timed or fact.provenance is Provenance.MODELLED
 
 
-@lru_cache(maxsize=1024)
-def _read_quote(quote: str) -> tuple[Quantity, ...]:
-    return tuple(find_quantities(normalise(quote)))
-
-
 def _says_modelled(text: str) -> bool:
-    return any(not _NOT_BEFORE.search(text[: said.start()]) for said in _MODELLED.finditer(text))
+    return any(not _denies(text, said) for said in _MODELLED.finditer(text))
+
+
+def _denies(text: str, said: re.Match[str]) -> bool:
+    """Whether what stands before `said` takes it back."""
+    return _NOT_BEFORE.search(text[max(0, said.start() - _BEFORE) : said.start()]) is not None
 
 
 def _is_recommendable(name: str, span: str) -> bool:
@@ -288,14 +308,9 @@ def _is_recommendable(name: str, span: str) -> bool:
 
 
 def _is_whole(span: str, code: str) -> bool:
-    """Whether `span` stands in `code` as words of its own, whatever the white space."""
-    if any(_is_word(code, start, end) for start, end in _find_all(span, code)):
-        return True
-    if "".join(span.split()) not in "".join(code.split()):
-        return False
-    words = re.findall(r"\w+|[^\w\s]", span)
-    spaced = re.compile(r"\s*".join(map(re.escape, words)))
-    return any(_is_word(code, *match.span()) for match in spaced.finditer(code))
+    """Whether `span` stands as words of its own in the tokens `code`, whatever the white space."""
+    tokens = join_tokens(span)
+    return len(tokens) > 1 and tokens in code
 
 
 def _find_all(part: str, text: str) -> Iterator[tuple[int, int]]:
@@ -317,21 +332,11 @@ def _is_word(text: str, start: int, end: int) -> bool:
     )
 
 
-def _take_apart(name: str) -> Iterator[str]:
-    """Yield the parts of a dotted name that may stand alone: its beginnings, its endings."""
-    parts = name.split(".")
-    for place in range(1, len(parts)):
-        yield ".".join(parts[:place])
-        yield ".".join(parts[place:])
-
-
-def _repeats(quantity: Quantity, quoted: Quantity) -> bool:
+def _repeats(quantity: Quantity, quoted: set[Number]) -> bool:
     """Whether a number of the text is one of the quoted code, with the unit that stands there, if any."""
-    if quantity.value != quoted.value:
-        return False
-    return quantity.dimension == quoted.dimension or (
-        quoted.dimension == "" and quantity.dimension in ("elements", "transfers", "instructions")
-    )
+    if (quantity.value, quantity.dimension) in quoted:
+        return True
+    return quantity.dimension in ("elements", "transfers", "instructions") and (quantity.value, "") in quoted
 
 
 def _list_quantities(sentence: str) -> list[Quantity]:
@@ -363,6 +368,8 @@ def _blank(text: str, pattern: re.Pattern[str]) -> str:
 def _blank_vouched(text: str, clauses: Iterable[str]) -> str:
     """Blank every clause that stands in `text` word for word; its first letter may be a capital."""
     for clause in clauses:
+        if clause[1:] not in text:
+            continue
         for start, end in list(_find_all(clause[1:], text)):
             first = text[start - 1 : start]
             goes_on = _DECIMALS.match(text, end) is not None

@@ -29,8 +29,7 @@ def review_id_of(grading_id: str) -> str:
 def enqueue(store: Store, grading: Grading, route: Route, stages: dict[str, str]) -> str | None:
     """Keep a grading's route and, if it leads to a person, its place in the queue.
 
-    The place is committed when this returns: whatever happens to the thread that waits for it, the review is
-    not lost.
+    Both are written in order but not committed yet: before anything waits for the person, wait for that.
 
     Args:
         stages: Content key of every stage of the grading.

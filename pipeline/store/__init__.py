@@ -16,6 +16,7 @@ from pipeline.store.records import (
     ReviewState,
     StageRecord,
 )
+from pipeline.store.settling import Settling
 from pipeline.store.store import Store
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "ProviderBatchEvent",
     "ProviderBatchState",
     "ReviewState",
+    "Settling",
     "StageRecord",
     "Store",
     "StoreError",

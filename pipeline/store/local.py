@@ -14,6 +14,7 @@ import duckdb
 from pipeline.store.connection import connect
 from pipeline.store.errors import StoreError, explain
 from pipeline.store.journal import Journal
+from pipeline.store.presence import Presence
 from pipeline.store.queries import QUERIES
 from pipeline.store.reader import Reader
 from pipeline.store.recovery import count_rows, decision_body, mark, recover
@@ -21,7 +22,7 @@ from pipeline.store.rows import decision_commands
 from pipeline.store.schema import create, migrate
 from pipeline.store.snapshot import publish_snapshot
 from pipeline.store.tables import TABLES
-from pipeline.store.transport import Command, Insert, Row
+from pipeline.store.transport import Command, Row
 from pipeline.store.writer import Writer
 from pipeline.types import Decision, Review
 
@@ -56,11 +57,7 @@ class LocalTransport:
             self._reader = Reader(self._connection, path)
             self._writer = Writer(self._connection.cursor(), path)
             self._recovery = recover(self._journal, self._reader, self._writer)
-            self._decided = {
-                entry.body["decision"]["review_id"]
-                for entry in self._journal.entries
-                if entry.kind == "decision"
-            }
+            self._presence = Presence(self._reader, self._writer)
         except BaseException:
             self._connection.close()
             raise
@@ -81,9 +78,7 @@ class LocalTransport:
     def find(self, table: str, key: Sequence[Any]) -> Row | None:
         """Look in memory, among the rows on their way to the disk, then in the table."""
         place = (table, tuple(key))
-        if table == "decisions" and key[0] not in self._decided:
-            # Journal and table hold the same decisions once the store is open, and people make few: every
-            # grading asks whether there is one, and nearly always there is none.
+        if TABLES[table].sparse and not self._presence.may_hold(*place):
             return None
         with self._cache_lock:
             if (cached := self._cache.get(place)) is not None:
@@ -101,10 +96,9 @@ class LocalTransport:
 
     def write(self, commands: Sequence[Command], *, wait: bool = False) -> None:
         """Queue `commands` for the next group."""
-        for command in commands:
-            if isinstance(command, Insert) and command.table == "decisions":
-                self._decided.update(row[0] for row in command.rows)
         number = self._writer.submit(commands)
+        # Not before: whoever learns the keys meanwhile would miss rows that are neither noted nor submitted.
+        self._presence.note(commands)
         if wait:
             self._writer.wait(number)
 

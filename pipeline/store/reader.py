@@ -37,6 +37,10 @@ class Reader:
         rows = self._fetch(looked_in.lookup, [wanted[looked_in.key.index(looked_in.looked_up_by)]])
         return next((row for row in rows if looked_in.key_of(row) == wanted), None)
 
+    def list_keys(self, table: str) -> list[object]:
+        """Return, of every committed row of `table`, the value that it is looked up by."""
+        return [row[0] for row in self._fetch(TABLES[table].list_keys, [])]
+
     def _fetch(self, sql: str, parameters: Sequence[Any]) -> list[Row]:
         try:
             with self.cursor() as cursor:

@@ -207,8 +207,8 @@ class Store:
     # Review
 
     def open_review(self, review: Review) -> None:
-        """Put `review` into the queue, committed on return; opening it again is harmless."""
-        self._write(rows.review_commands(review), wait=True)
+        """Put `review` into the queue; opening it again is harmless."""
+        self._write(rows.review_commands(review))
 
     def load_review(self, review_id: str) -> ReviewState:
         """Return a review and, once there is one, its decision.
@@ -217,9 +217,12 @@ class Store:
             KeyError: If it is unknown.
         """
         review = Review.model_validate_json(self._require("reviews", review_id)[-1])
+        return ReviewState(review=review, decision=self.find_decision(review_id))
+
+    def find_decision(self, review_id: str) -> Decision | None:
+        """Return what was decided about a review, or None."""
         decided = self._transport.find("decisions", [review_id])
-        decision = Decision.model_validate_json(decided[-1]) if decided is not None else None
-        return ReviewState(review=review, decision=decision)
+        return Decision.model_validate_json(decided[-1]) if decided is not None else None
 
     def decide(self, decision: Decision) -> None:
         """Journal and store `decision`; on return it survives the loss of the database.

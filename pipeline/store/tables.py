@@ -40,6 +40,8 @@ class Table:
     """Whether a key may have several rows, of which the newest counts."""
     cached: bool = False
     """Whether found rows stay in memory: they never change and the next stage reads them again."""
+    sparse: bool = False
+    """Whether most keys that are looked up are not there: the owner then knows which ones are."""
 
     @cached_property
     def key_of(self) -> Callable[[Row], tuple[object, ...]]:
@@ -60,6 +62,24 @@ class Table:
             raise ValueError(
                 f"a row of {self.name} has {len(self.columns)} values: {', '.join(self.columns)}"
             )
+        if tuple(map(type, row)) in self._fitting:
+            for value in row:
+                kind = type(value)
+                if kind is str and not value.isascii():
+                    value.encode()
+                elif kind is int and not -(2**31) <= value < 2**31:
+                    break
+            else:
+                return
+        self._check_values(row)
+        self._fitting.add(tuple(map(type, row)))
+
+    @cached_property
+    def _fitting(self) -> set[tuple[type, ...]]:
+        """Types of rows that were looked at value by value before; nearly every row has those of another."""
+        return set()
+
+    def _check_values(self, row: Row) -> None:
         for (name, kind), value in zip(self.columns.items(), row, strict=True):
             if value is None and name not in self.key:
                 continue
@@ -93,6 +113,11 @@ class Table:
         return f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {self.looked_up_by} = $1{newest}"  # noqa: S608
 
     @cached_property
+    def list_keys(self) -> str:
+        """Statement that returns the value that each row is looked up by."""
+        return f"SELECT {self.looked_up_by} FROM {self.name}"  # noqa: S608
+
+    @cached_property
     def _values(self) -> str:
         lists = ", ".join(
             f"unnest(${place}::{kind}[])" for place, kind in enumerate(self.columns.values(), 1)
@@ -101,12 +126,19 @@ class Table:
 
 
 def _table(
-    name: str, key: str, columns: str, *, by: str = "", repeats: bool = False, cached: bool = False
+    name: str,
+    key: str,
+    columns: str,
+    *,
+    by: str = "",
+    repeats: bool = False,
+    cached: bool = False,
+    sparse: bool = False,
 ) -> Table:
     pairs = [column.partition(":") for column in columns.split()]
     kinds = {column: kind.upper() or "VARCHAR" for column, _, kind in pairs}
     names = tuple(key.split())
-    return Table(name, kinds, names, by or names[0], repeats, cached)
+    return Table(name, kinds, names, by or names[0], repeats, cached, sparse)
 
 
 _OF_STAGE = "stage key position"
@@ -129,6 +161,7 @@ _ALL = (
         "stage key output details seconds:double verdict overall:double passed:boolean",
         by="key",
         cached=True,
+        sparse=True,
     ),
     _table("stage_links", "grading_id stage", "grading_id stage key", repeats=True),
     _table(
@@ -158,13 +191,15 @@ _ALL = (
         "decisions",
         "review_id",
         "review_id reviewer passed:boolean levels comment decided_at:timestamptz body",
+        sparse=True,
     ),
-    _table("routes", "grading_id", "grading_id destination reason policy body", repeats=True),
+    _table("routes", "grading_id", "grading_id destination reason policy body", repeats=True, sparse=True),
     _table(
         "grades",
         "grading_id",
         "grading_id verdict overall:double passed:boolean scores feedback decided_by comment body",
         repeats=True,
+        sparse=True,
     ),
     _table("journal_marks", "hash", "hash position:integer kind subject"),
     _table(
@@ -179,7 +214,7 @@ _ALL = (
         "call_id outcome code message seconds:double input_tokens:bigint cache_read_tokens:bigint "
         "cache_write_tokens:bigint output_tokens:bigint cost:bigint",
     ),
-    _table("answers", "key", "key provider model call_id body"),
+    _table("answers", "key", "key provider model call_id body", sparse=True),
     _table("provider_batches", "id", "id provider model opened_at:timestamptz body"),
     _table("provider_batch_events", "id", "id batch_id event provider_id message", repeats=True),
     _table(

@@ -42,7 +42,7 @@ class Call(Frozen):
     """One request that is about to be sent. It is on the disk before the request leaves."""
 
     id: str
-    """``c-`` and a random number; no two calls share one."""
+    """``c-``, a random name of the run and a number in it; no two calls share one."""
     key: str
     """Content key of everything that shapes the answer; a repeated request has the same one."""
     grading_id: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import secrets
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import GraderError
+from pipeline.judge import prompt
 from pipeline.judge.prompt import PART, RenderedPrompt, estimate_tokens, fence, render_prompt
 from pipeline.judge.protocol import JudgeRequest
 from pipeline.library.prompts import load_prompt, parse_prompt
@@ -181,9 +183,23 @@ def test_the_identity_differs_wherever_what_is_shown_differs() -> None:
     assert len({prompt.identity for prompt in prompts}) == len(prompts)
 
 
+def test_no_two_boundaries_are_alike_and_none_tells_of_the_next() -> None:
+    marks = [prompt._make_mark() for _ in range(1000)]
+    assert len(set(marks)) == 1000
+    assert all(re.fullmatch(r"[0-9a-f]{32}", mark) for mark in marks)
+    # Another process, which knows the way and the number but not the secret, makes others.
+    said = subprocess.run(
+        [sys.executable, "-c", "from pipeline.judge import prompt; print(prompt._make_mark())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    assert said not in marks
+
+
 def test_a_boundary_that_a_submission_knows_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     draws: Iterator[str] = iter(["a" * 32, "b" * 32, "c" * 32])
-    monkeypatch.setattr(secrets, "token_hex", lambda size: next(draws))
+    monkeypatch.setattr(prompt, "_make_mark", lambda: next(draws))
     rendered = render_prompt(request_for(f"x = '{'a' * 32}'  # END {'b' * 32} code"))
     assert rendered.boundary == "c" * 32
 

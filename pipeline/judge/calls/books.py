@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from typing import Literal
 
@@ -16,11 +17,11 @@ from pipeline.store import Store, StoreError
 from pipeline.store.settling import Settling
 from pipeline.types import Call, CallEnd, Completion, Fault, JudgeSetup, Owner, Usage
 
-__all__ = ["Books"]
+__all__ = ["UNSTORABLE", "Books"]
 
 _NOTHING = Usage()
 #: Codes of the store for values that no column takes, as opposed to a store that takes nothing more.
-_UNSTORABLE = ("bad_amount", "bad_text", "bad_rows")
+UNSTORABLE = ("bad_amount", "bad_text", "bad_rows")
 
 
 class Books:
@@ -38,6 +39,8 @@ class Books:
         self._store = store
         self._clock = clock
         self._longest_wait = setup.retry_after_seconds
+        self._name = secrets.token_hex(12)
+        self._numbers = itertools.count(1)
         self._settling: Settling | None = None
 
     async def make_call(
@@ -50,7 +53,7 @@ class Books:
             StoreError: If the store can keep nothing more.
         """
         call = Call(
-            id=f"c-{secrets.token_hex(16)}",
+            id=f"c-{self._name}-{next(self._numbers)}",
             key=question.key,
             grading_id=question.grading_id,
             submission_id=question.submission_id,
@@ -92,7 +95,7 @@ class Books:
         try:
             entry.close("answered", completion=completion)
         except StoreError as error:
-            if error.fault.code not in _UNSTORABLE:
+            if error.fault.code not in UNSTORABLE:
                 raise
             entry.close("lost", "unstorable_answer", error.fault.message)
             raise ProviderError(_name_unstorable(line, error.fault), maybe_charged=True) from error
