@@ -107,7 +107,8 @@ async def assess(state: State, runtime: Runtime[Services]) -> State:
 async def route(state: State, runtime: Runtime[Services]) -> State:
     """Decide whether the grade stands, waits for a person, or is held; a place in the queue is kept first."""
     services, work = runtime.context, runtime.context.work(state["grading_id"])
-    decided = decide_route(work.result("inspect", Inspection), work.rubric)
+    draft = work.recall("judge", Judgment)
+    decided = decide_route(work.result("inspect", Inspection), work.rubric, draft)
     review_id = enqueue(services.store, work.grading, decided, work.keys.as_dict())
     await services.settling.settle()
     return {"destination": decided.destination.value, "review_id": review_id}

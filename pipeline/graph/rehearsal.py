@@ -93,6 +93,11 @@ class _Rehearsing:
         return self._judge.id
 
     @property
+    def in_flight(self) -> int:
+        """That of the judge inside."""
+        return self._judge.in_flight
+
+    @property
     def stopped(self) -> Fault | None:
         """That of the judge inside."""
         return self._judge.stopped

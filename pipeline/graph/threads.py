@@ -22,9 +22,8 @@ from pipeline.types import Destination, Fault, Grading, Route, Submission
 
 __all__ = ["Planned", "Progress", "advance", "resume_decided"]
 
-#: Gradings in flight. More than there are workers, so that none of these ever waits for a commit or a judge,
-#: and so that one commit serves many of them.
-_IN_FLIGHT: Final = 32
+#: Threads for what blocks: more than there are workers, so that none of these ever waits for one.
+_THREADS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ async def _advance_all(
     on_progress: Callable[[Progress], None] | None,
 ) -> Fault | None:
     graph = build_graph(services.store.checkpoints())
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_IN_FLIGHT, "node"))
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, "node"))
     total = left = len(planned)
 
     def note(grading_id: str) -> None:
@@ -148,7 +147,7 @@ async def _advance_each(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(_IN_FLIGHT, len(planned))):
+            for _ in range(min(services.judge.in_flight, len(planned))):
                 group.create_task(advance_some())
     except asyncio.CancelledError:
         # Nodes run in threads that cannot be cancelled; without workers they end at once.

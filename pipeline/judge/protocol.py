@@ -50,6 +50,10 @@ class Judge(Protocol):
         """Get what deferred judgments wait for; return whether there is anything new to go on with."""
 
     @property
+    def in_flight(self) -> int:
+        """How many gradings it is worth having under way, so that it is never idle."""
+
+    @property
     def stopped(self) -> Fault | None:
         """Why this judge cannot draft any more in this run, or None."""
 

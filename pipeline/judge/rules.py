@@ -19,6 +19,11 @@ class RulesJudge:
         return "rules 2"
 
     @property
+    def in_flight(self) -> int:
+        """More than there are workers, so that none of these ever waits for a commit."""
+        return 32
+
+    @property
     def stopped(self) -> None:
         """Never: it asks nobody."""
 

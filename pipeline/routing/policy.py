@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.types import CheckReport, CheckStatus, Destination, Inspection, Route, Rubric, Verdict
+from pipeline.types import (
+    CheckReport,
+    CheckStatus,
+    Destination,
+    Inspection,
+    Judgment,
+    Route,
+    Rubric,
+    Verdict,
+)
 
 __all__ = ["VERSION", "closed_gates", "decide_route"]
 
@@ -22,8 +31,14 @@ _UNCONFINED: Final = frozenset({"limits"})
 _VALUE_GATES: Final = frozenset({"correct"})
 
 
-def decide_route(inspection: Inspection, rubric: Rubric) -> Route:
-    """Return where the grade goes, and why."""
+def decide_route(inspection: Inspection, rubric: Rubric, draft: Judgment | None = None) -> Route:
+    """Return where the grade goes, and why.
+
+    Args:
+        inspection: What facts say.
+        rubric: Names the gates.
+        draft: What the judge says; None where it was not asked. It opens no gate and closes none.
+    """
     verdict = inspection.verdict
     if verdict is Verdict.INFRASTRUCTURE:
         return _route(Destination.HOLD, f"not graded: {inspection.fault or 'the infrastructure failed'}")
@@ -47,6 +62,8 @@ def decide_route(inspection: Inspection, rubric: Rubric) -> Route:
             Destination.REVIEW,
             f"wrong on the emulator, which only approximates {operations}: {doubtful[0].reason}",
         )
+    if draft is not None and draft.fault is not None:
+        return _route(Destination.REVIEW, f"the judge could not draft it: {draft.fault}")
     return _route(Destination.REVIEW, "no certificate covers this judge yet, so a person decides")
 
 

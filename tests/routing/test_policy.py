@@ -6,7 +6,17 @@ import pytest
 
 from pipeline.library.rubrics import load_rubric
 from pipeline.routing.policy import closed_gates, decide_route
-from pipeline.types import CheckReport, CheckStatus, Destination, Fault, Inspection, Owner, Verdict
+from pipeline.types import (
+    CheckReport,
+    CheckStatus,
+    Destination,
+    Fault,
+    Inspection,
+    Judgment,
+    OverallGrade,
+    Owner,
+    Verdict,
+)
 
 RUBRIC = load_rubric("performance_quality")
 
@@ -90,3 +100,20 @@ def test_what_infrastructure_kept_from_being_graded_is_held_with_the_cause() -> 
 def test_closed_gates_come_in_the_order_of_the_rubric() -> None:
     found = closed_gates(inspection(Verdict.INCORRECT, report("correct"), report("legal")), RUBRIC)
     assert [gate.check for gate in found] == ["legal", "correct"]
+
+
+def test_a_draft_that_failed_goes_to_a_person_who_is_told_why() -> None:
+    fault = Fault(owner=Owner.JUDGE, code="refused", message="the model declined to judge")
+    overall = OverallGrade(value=None, passed=None, reason="unscored", scored_weight=0.0)
+    draft = Judgment(judge="language 1", scores=(), overall=overall, fault=fault)
+    passed = [report(gate, CheckStatus.PASSED) for gate in RUBRIC.overall.gates]
+    route = decide_route(inspection(Verdict.CORRECT, *passed), RUBRIC, draft)
+    assert route.destination is Destination.REVIEW
+    assert route.reason == "the judge could not draft it: the model declined to judge"
+
+
+def test_no_draft_opens_a_gate_that_facts_closed() -> None:
+    overall = OverallGrade(value=1.0, passed=True, reason="perfect", scored_weight=1.0)
+    draft = Judgment(judge="language 1", scores=(), overall=overall)
+    closed = inspection(Verdict.COMPILE_ERROR, report("compiles"))
+    assert decide_route(closed, RUBRIC, draft) == decide_route(closed, RUBRIC)

@@ -149,6 +149,7 @@ def save_waiting(store: Store, *names: str) -> None:
         store.link_stages(f"g-{name}", {"run": f"k-{name}"})
         store.save_route(f"g-{name}", ROUTE)
         store.open_review(review(name))
+        store.flush()
 
 
 def database(folder: Path) -> Path:
