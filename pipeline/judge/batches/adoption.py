@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from pipeline.judge.providers.provider import BatchProvider, SubmittedBatch
+from pipeline.judge.providers.exchange import BATCH_SECONDS
+from pipeline.judge.providers.provider import BatchProvider, ProviderError, SubmittedBatch
 from pipeline.types import ProviderBatch
 
 __all__ = ["Sighting", "find_batch"]
 
 #: The clocks of two machines may differ by this much.
 _SKEW: Final = timedelta(minutes=5)
+#: An intent is sent at once, so what was accepted much later is somebody else's. Twice the longest request:
+#: an OpenAI batch is two of them.
+_LATEST: Final = timedelta(seconds=2 * BATCH_SECONDS) + _SKEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +39,20 @@ class Sighting:
         return self.found is None and not self.possible
 
 
-async def find_batch(batch: ProviderBatch, provider: BatchProvider, claimed: Iterable[str]) -> Sighting:
+async def find_batch(
+    batch: ProviderBatch, provider: BatchProvider, claimed: Iterable[str], strangers: set[tuple[str, str]]
+) -> Sighting:
     """Look for `batch` among what `provider` accepted since it was meant to be sent.
 
-    A provider that keeps our name settles it at once. Where none is kept, the size narrows the choice and the
-    custom ids in the results decide, as soon as the batch has ended.
+    A provider that keeps our name settles it at once. Where none is kept, size and time narrow the choice and
+    the custom ids in the results decide, as soon as the batch has ended.
 
     Args:
         batch: The intent.
         provider: Where it would be.
         claimed: The provider's names of batches that are known to be others.
+        strangers: Our and the provider's name of batches that were looked into and are different ones; what
+            is found to be is added, so that nobody's results are read at every look.
 
     Raises:
         ProviderError: If the provider cannot say.
@@ -58,18 +66,29 @@ async def find_batch(batch: ProviderBatch, provider: BatchProvider, claimed: Ite
     for candidate in listed:
         if candidate.our_id is not None or candidate.provider_id in known:
             continue
-        if candidate.size != len(batch.keys):
+        if candidate.size != len(batch.keys) or candidate.created_at > batch.created_at + _LATEST:
+            continue
+        pair = (batch.id, candidate.provider_id)
+        if pair in strangers:
             continue
         if not candidate.ended:
             possible.append(candidate)
         elif await _is_ours(batch, candidate, provider):
             return Sighting(candidate, ())
+        else:
+            strangers.add(pair)
     return Sighting(None, tuple(possible))
 
 
 async def _is_ours(batch: ProviderBatch, candidate: SubmittedBatch, provider: BatchProvider) -> bool:
     names = {batch.custom_id(place) for place in range(len(batch.keys))}
-    async with aclosing(provider.results(candidate.provider_id)) as results:  # type: ignore[type-var]
-        async for custom_id, _ in results:
-            return custom_id in names
+    try:
+        async with aclosing(provider.results(candidate.provider_id)) as results:  # type: ignore[type-var]
+            async for custom_id, _ in results:
+                if custom_id in names:
+                    return True
+    except ProviderError as error:
+        if error.retryable or error.stops_run:
+            raise
+        # Nothing can be had of it any more, whoever sent it.
     return False

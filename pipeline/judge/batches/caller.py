@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipeline.judge.batches.desk import BatchDesk, Waiting, is_hopeless
+from pipeline.errors import GraderError
+from pipeline.judge.batches.attempts import is_hopeless, list_attempts
+from pipeline.judge.batches.desk import BatchDesk, Waiting
 from pipeline.judge.calls.budget import Budget, SpendingStopped
 from pipeline.judge.calls.clock import Clock
 from pipeline.judge.calls.pending import CollectingCaller
@@ -25,6 +27,11 @@ class BatchCaller:
         store: Where intents, answers and costs are kept.
         open_provider: Opens who serves a role.
         on_progress: Told whenever a provider was asked how far it is.
+        clock: What waiting goes by.
+
+    Raises:
+        GraderError: If there is a cap and a model without a price, or if two roles call different
+            servers by one name (``invalid_setup``).
     """
 
     def __init__(
@@ -34,13 +41,16 @@ class BatchCaller:
         *,
         open_provider: Callable[[JudgeRole], BatchProvider] = open_batch_provider,
         on_progress: Callable[[Waiting], None] | None = None,
+        clock: Clock | None = None,
     ) -> None:
+        _check_names(setup)
         self._setup = setup
         self._store = store
         self._providers: dict[str, BatchProvider] = {
             role.called: open_provider(role) for role in setup.roles.values()
         }
-        self._budget = Budget(setup, store.ledger, Clock())
+        self._clock = clock if clock is not None else Clock()
+        self._budget = Budget(setup, store.ledger, self._clock)
         self._on_progress = on_progress
         self._collected = CollectingCaller(setup, store)
         self._last: Fault | None = None
@@ -79,7 +89,7 @@ class BatchCaller:
         self._collected = CollectingCaller(self._setup, self._store)
         if not questions:
             return False
-        desk = BatchDesk(self._setup, self._providers, self._store.ledger, self._budget)
+        desk = BatchDesk(self._setup, self._providers, self._store.ledger, self._budget, clock=self._clock)
         try:
             await desk.work_off(questions, on_progress=self._on_progress)
         except (SpendingStopped, ProviderError) as error:
@@ -92,15 +102,35 @@ class BatchCaller:
             await provider.aclose()
 
     def _explain(self, question: Question) -> Fault:
-        ends = self._store.ledger.list_batch_ends(question.key)
-        last = ends[-1]
-        if last.outcome == "failed":
-            message = f"{question.role.model} refused the request: {last.message}"
-            return Fault(owner=Owner.ENVIRONMENT, code=last.code, message=message)
+        attempts = list_attempts(self._store.ledger, question.key)
+        failed = next((end for end in attempts if end.outcome == "failed"), None)
+        if failed is not None:
+            return Fault(
+                owner=Owner.GRADER if failed.code == "bad_request" else Owner.ENVIRONMENT,
+                code=failed.code,
+                message=f"{question.role.model} refused the request: {failed.message}",
+                remedy="a person grades it, or grade again without --provider-batches",
+            )
         return Fault(
             owner=Owner.ENVIRONMENT,
             code="batch_line_lost",
-            message=f"{question.role.called} took the request in {len(ends)} batches and never answered it:"
-            f" {last.message}",
+            message=f"{question.role.called} took the request in {len(attempts)} batches and never answered"
+            f" it: {attempts[-1].message}",
             remedy="a person grades it, or grade again without --provider-batches",
         )
+
+
+def _check_names(setup: JudgeSetup) -> None:
+    """Make sure that a name stands for one server and one key: batches are found again by it."""
+    meant: dict[str, tuple[object, ...]] = {}
+    for role in setup.roles.values():
+        reach = (role.provider, role.base_url, role.key_variable, role.key_file)
+        if meant.setdefault(role.called, reach) != reach:
+            raise GraderError(
+                Fault(
+                    owner=Owner.ENVIRONMENT,
+                    code="invalid_setup",
+                    message=f"two roles call different servers or keys {role.called!r}",
+                    remedy="give each a name of its own: batches are found again by it",
+                )
+            )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 import secrets
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
+from pipeline.errors import GraderError
 from pipeline.judge.batches.adoption import find_batch
-from pipeline.judge.batches.collection import collect, give_up
+from pipeline.judge.batches.attempts import is_hopeless
+from pipeline.judge.batches.collection import collect, give_up, write_off
 from pipeline.judge.calls.budget import Budget, Reservation, SpendingStopped
-from pipeline.judge.calls.caller import Question
+from pipeline.judge.calls.clock import Clock
 from pipeline.judge.calls.estimates import estimate_call
+from pipeline.judge.calls.question import Question
 from pipeline.judge.providers.models import find_model
 from pipeline.judge.providers.provider import BatchProvider, ProviderError
 from pipeline.store import Ledger, ProviderBatchState
@@ -22,15 +25,19 @@ from pipeline.types import Call, JudgeSetup, ProviderBatch
 
 __all__ = ["BatchDesk", "Waiting"]
 
-#: Both providers take more; smaller batches come back sooner and lose less when one is refused.
+#: Both providers take more; smaller batches come back sooner and lose less when one is refused. Text that is
+#: written as JSON takes up to six times its bytes, and the smaller limit (OpenAI's) is 200 MB.
 _BATCH_REQUESTS: Final = 5_000
-_BATCH_BYTES: Final = 64 << 20
-#: A request that brought nothing is sent once more, then its submission goes to a person.
-_TRIES: Final = 2
+_BATCH_BYTES: Final = 32 << 20
+#: The clocks of two machines may differ by this much.
+_LISTED_BEFORE: Final = timedelta(minutes=5)
 #: Events after which nothing more is expected of a batch.
 _DONE: Final = frozenset({"refused", "collected"})
-#: Longest wait after an error of the provider's, in seconds.
+#: Longest wait after an error of the provider's, unless it asks for a longer one; and the longest of these.
 _LONGEST_PAUSE: Final = 300.0
+_LONGEST_ASKED_PAUSE: Final = 3600.0
+#: Errors in a row, of asking or of sending, after which the run ends: two hours, with the usual pauses.
+_PATIENCE: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,23 @@ class Waiting:
     batches: int
 
 
+@dataclass(slots=True)
+class _Round:
+    """What one look at the providers came to.
+
+    Attributes:
+        moved: Whether anything was collected, written off or sent.
+        asking: An error in asking that may pass.
+        sending: An error in sending that may pass.
+        final: Why nothing more is to be sent in this run.
+    """
+
+    moved: bool = False
+    asking: ProviderError | None = None
+    sending: ProviderError | None = None
+    final: GraderError | None = None
+
+
 class BatchDesk:
     """Takes the questions of one run to their providers and back.
 
@@ -56,7 +80,7 @@ class BatchDesk:
         providers: By the name that roles call them.
         ledger: Where intents, answers and costs are kept.
         budget: What may be spent.
-        sleep: Waits for so many seconds.
+        clock: What waiting goes by.
     """
 
     def __init__(
@@ -66,14 +90,16 @@ class BatchDesk:
         ledger: Ledger,
         budget: Budget,
         *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Clock | None = None,
     ) -> None:
         self._setup = setup
         self._providers = providers
         self._ledger = ledger
         self._budget = budget
-        self._sleep = sleep
+        self._clock = clock if clock is not None else Clock()
         self._reservations: dict[str, list[Reservation]] = {}
+        self._absent_since: dict[str, float] = {}
+        self._strangers: set[tuple[str, str]] = set()
 
     async def work_off(
         self, questions: Sequence[Question], *, on_progress: Callable[[Waiting], None] | None = None
@@ -81,29 +107,41 @@ class BatchDesk:
         """Return once every question is answered, or was sent twice for nothing.
 
         Batches of earlier runs are adopted and collected first. The process may be killed at any point; the
-        same questions then go on from there.
+        same questions then go on from there. Batches of other questions are collected when they have ended,
+        and otherwise left alone.
 
         Raises:
             SpendingStopped: If a cap left some unsent; what was sent is collected first.
-            ProviderError: If a provider takes no batches at all (a wrong key, an unknown model).
+            ProviderError: If a provider takes no batches (an unknown model, no credit); what was sent is
+                collected first, unless the provider does not even say how far it is.
             StoreError: If the store can no longer keep answers.
         """
         wanted = {question.key: question for question in questions}
-        stopped: SpendingStopped | None = None
+        stopped: GraderError | None = None
+        failed_asking = failed_sending = 0
         pause = self._setup.batch_poll_seconds
         while True:
-            moved = False
-            try:
-                moved = await self._look_after_batches()
-                unsent = [wanted[key] for key in self._list_unsent(wanted)]
-                if unsent and stopped is None:
-                    sent, stopped = await self._send(unsent)
-                    moved = moved or sent
+            done = _Round()
+            await self._look_after_batches(wanted.keys(), done)
+            stopped = stopped or done.final
+            unsent = [wanted[key] for key in self._list_unsent(wanted)]
+            sent = False
+            if unsent and stopped is None and done.asking is None:
+                sent = await self._send(unsent, done)
+                stopped = done.final
+            failed_asking = failed_asking + 1 if done.asking is not None else 0
+            # A batch that nobody knows to be accepted is neither a success nor a failure yet.
+            failed_sending = failed_sending + 1 if done.sending is not None else 0 if sent else failed_sending
+            error = done.asking or done.sending
+            if error is not None:
+                if max(failed_asking, failed_sending) >= _PATIENCE:
+                    raise error
+                pause = max(
+                    min(2 * pause, _LONGEST_PAUSE),
+                    min(error.retry_after or 0.0, _LONGEST_ASKED_PAUSE),
+                )
+            else:
                 pause = self._setup.batch_poll_seconds
-            except ProviderError as error:
-                if error.stops_run or not error.retryable:
-                    raise
-                pause = min(max(2 * pause, error.retry_after or 0.0), _LONGEST_PAUSE)
             underway = [
                 state for state in self._list_open() if not wanted.keys().isdisjoint(state.batch.keys)
             ]
@@ -113,8 +151,8 @@ class BatchDesk:
                 on_progress(Waiting(len(wanted) - waiting - len(left), len(wanted), len(underway)))
             if not underway and (not left or stopped is not None):
                 break
-            if not moved:
-                await self._sleep(pause)
+            if error is not None or not done.moved:
+                await self._clock.sleep(pause)
         if stopped is not None:
             raise stopped
 
@@ -136,77 +174,141 @@ class BatchDesk:
             and not is_hopeless(self._ledger, key)
         ]
 
-    async def _look_after_batches(self) -> bool:
-        """Adopt and collect what can be; return whether anything came of it."""
-        moved = False
+    async def _look_after_batches(self, wanted: Collection[str], done: _Round) -> None:
+        """Adopt and collect what can be.
+
+        Raises:
+            ProviderError: If a provider refuses to say anything about a batch of `wanted` keys.
+        """
         states = self._ledger.list_provider_batches()
         claimed = {state.provider_id for state in states if state.provider_id is not None}
+        refusal: ProviderError | None = None
         for state in self._list_open():
             provider = self._providers.get(state.batch.provider)
             if provider is None:
                 continue  # Of a run with another setup, which will look after it.
-            provider_id = state.provider_id or await self._adopt(state.batch, provider, claimed)
+            ours = not set(wanted).isdisjoint(state.batch.keys)
+            try:
+                await self._look_after(state, provider, claimed, done, ours=ours)
+            except ProviderError as error:
+                # What becomes of batches that this run does not need must not keep it from its own.
+                if ours and error.retryable:
+                    done.asking = error
+                elif ours:
+                    refusal = error
+        if refusal is not None:
+            raise refusal
+
+    async def _look_after(
+        self,
+        state: ProviderBatchState,
+        provider: BatchProvider,
+        claimed: set[str],
+        done: _Round,
+        *,
+        ours: bool,
+    ) -> None:
+        batch, provider_id = state.batch, state.provider_id
+        if provider_id is None:
+            # Another run may be about to send it; whoever needs its answers finds out.
+            provider_id = await self._adopt(batch, provider, claimed) if ours else None
             if provider_id is None:
-                continue
+                return
             claimed.add(provider_id)
+        try:
             standing = await provider.poll(provider_id)
-            if not standing.ended:
-                continue
-            event = "expired" if standing.expired else "ended"
-            self._ledger.note_batch(state.batch.id, event, provider_id)  # type: ignore[arg-type]
-            cost = await collect(state.batch, provider_id, provider, self._ledger)
-            self._release(state.batch.id, cost)
-            moved = True
-        return moved
+        except ProviderError as error:
+            if not error.stops_run or not await _is_unlisted(batch, provider_id, provider):
+                raise
+            self._write_off(batch, provider_id, f"{batch.provider} knows it no more", done)
+            return
+        if not standing.ended:
+            return
+        event = "expired" if standing.expired else "ended"
+        if not any(noted.event == event for noted in state.events):
+            self._ledger.note_batch(batch.id, event, provider_id)  # type: ignore[arg-type]
+        try:
+            collected = await collect(batch, provider_id, provider, self._ledger)
+        except ProviderError as error:
+            if error.fault.code == "batch_gone":
+                self._write_off(batch, provider_id, error.fault.message, done)
+                return
+            if error.fault.code == "batch_refused":
+                give_up(batch, self._ledger, error.fault.message)
+                self._release(batch.id, 0)
+                if ours:
+                    done.final = error
+                return
+            raise
+        self._release(batch.id, collected.cost)
+        done.moved = True
+        if ours and collected.refusal is not None:
+            done.final = collected.refusal
+
+    def _write_off(self, batch: ProviderBatch, provider_id: str, reason: str, done: _Round) -> None:
+        self._release(batch.id, write_off(batch, provider_id, self._ledger, reason))
+        done.moved = True
 
     async def _adopt(self, batch: ProviderBatch, provider: BatchProvider, claimed: set[str]) -> str | None:
         """Return the provider's name of a batch that nobody noted, or None while it is unknown."""
-        sighting = await find_batch(batch, provider, claimed)
+        sighting = await find_batch(batch, provider, claimed, self._strangers)
         if sighting.found is not None:
             self._ledger.note_batch(batch.id, "adopted", sighting.found.provider_id)
             return sighting.found.provider_id
-        # What was accepted a moment ago may not be listed yet.
-        age = datetime.now(UTC) - batch.created_at
-        if sighting.absent and age > timedelta(seconds=self._setup.batch_poll_seconds):
+        if not sighting.absent:
+            self._absent_since.pop(batch.id, None)
+            return None
+        # What was accepted a moment ago, of a process that is dead by now, may not be listed yet.
+        now = self._clock.now()
+        if now - self._absent_since.setdefault(batch.id, now) >= self._setup.batch_poll_seconds:
             give_up(batch, self._ledger, "the provider has no such batch")
             self._release(batch.id, 0)
         return None
 
-    async def _send(self, questions: Sequence[Question]) -> tuple[bool, SpendingStopped | None]:
-        """Send `questions` in batches, as far as the budget reaches.
-
-        Returns:
-            Whether any were sent, and which cap no more will ever fit under.
-        """
-        any_sent = False
+    async def _send(self, questions: Sequence[Question], done: _Round) -> bool:
+        """Send `questions` in batches, as far as the budget reaches; return whether any were accepted."""
+        accepted = False
         groups: dict[tuple[str, str], list[Question]] = defaultdict(list)
         for question in questions:
             groups[question.role.called, question.role.model].append(question)
         for group in groups.values():
             for chunk in _cut(group):
-                sent, stopped = [], None
-                reservations: list[Reservation] = []
-                for question in chunk:
-                    amount = _estimate(question)
+                affordable, reservations = self._reserve(chunk, done)
+                if affordable:
                     try:
-                        reservation = self._budget.reserve_now(amount)
-                    except SpendingStopped as error:
-                        stopped = error
+                        await self._send_batch(affordable, reservations)
+                    except ProviderError as error:
+                        if not error.retryable:
+                            done.final = error
+                            return accepted
+                        done.sending = error
                         break
-                    if reservation is None:
-                        break
-                    reservations.append(reservation)
-                    sent.append(question)
-                if sent:
-                    await self._send_batch(sent, reservations)
-                    any_sent = True
-                if stopped is not None:
-                    return any_sent, stopped
-        return any_sent, None
+                    accepted = done.moved = True
+                if len(affordable) < len(chunk):
+                    return accepted
+        return accepted
+
+    def _reserve(
+        self, questions: Sequence[Question], done: _Round
+    ) -> tuple[list[Question], list[Reservation]]:
+        """Set money aside for as many of `questions`, in their order, as there is some for."""
+        affordable: list[Question] = []
+        reservations: list[Reservation] = []
+        for question in questions:
+            try:
+                reservation = self._budget.reserve_now(_estimate(question))
+            except SpendingStopped as error:
+                done.final = error
+                break
+            if reservation is None:
+                break  # Until what is under way has cost less than was set aside for it.
+            reservations.append(reservation)
+            affordable.append(question)
+        return affordable, reservations
 
     async def _send_batch(self, questions: Sequence[Question], reservations: list[Reservation]) -> None:
         role = questions[0].role
-        started = datetime.now(UTC)
+        started = self._clock.today()
         batch = ProviderBatch(
             id=f"pb-{secrets.token_hex(8)}",
             provider=role.called,
@@ -222,7 +324,8 @@ class BatchDesk:
         try:
             accepted = await self._providers[role.called].submit(batch.id, requests)
         except ProviderError as error:
-            if not error.maybe_charged:
+            # A server that fails (500) may have failed after it had accepted: the list will tell.
+            if not error.maybe_charged and error.fault.code != "provider_failed":
                 give_up(batch, self._ledger, error.fault.message)
                 self._release(batch.id, 0)
             raise
@@ -234,11 +337,10 @@ class BatchDesk:
             self._budget.settle(reservation, cost if number == 0 else 0)
 
 
-def is_hopeless(ledger: Ledger, key: str) -> bool:
-    """Whether the request with this key was sent in batches as often as it may be, for nothing."""
-    ends = ledger.list_batch_ends(key)
-    sent = [end for end in ends if end.code != "not_accepted"]
-    return any(end.outcome == "failed" for end in sent) or len(sent) >= _TRIES
+async def _is_unlisted(batch: ProviderBatch, provider_id: str, provider: BatchProvider) -> bool:
+    """Whether the provider lists its batches and this is none of them; else the address may be wrong."""
+    listed = await provider.list_batches(batch.created_at - _LISTED_BEFORE)
+    return all(candidate.provider_id != provider_id for candidate in listed)
 
 
 def _estimate(question: Question) -> int:
@@ -266,7 +368,8 @@ def _cut(questions: Sequence[Question]) -> Iterable[list[Question]]:
     part: list[Question] = []
     size = 0
     for question in questions:
-        texts = (*question.request.system, *(message.text for message in question.request.messages))
+        request = question.request
+        texts = (*request.system, *(turn.text for turn in request.messages), json.dumps(dict(request.schema)))
         length = sum(len(text.encode(errors="replace")) for text in texts)
         if part and (len(part) >= _BATCH_REQUESTS or size + length > _BATCH_BYTES):
             yield part

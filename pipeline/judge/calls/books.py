@@ -148,6 +148,9 @@ class _Entry:
             cost = self._call.estimated_cost
         elif price is not None:
             cost = price.cost(usage)
+            if completion is not None and completion.text and not usage.output_tokens:
+                # Whoever sends text and counts none of it may charge for it all the same.
+                cost = max(cost, self._call.estimated_cost)
         end = CallEnd(
             call_id=self._call.id,
             outcome=outcome,
@@ -161,9 +164,12 @@ class _Entry:
         self._books._store.ledger.end_calls([(end, completion)], wait=False)
         self._books.budget.settle(self._reservation, cost)
         if outcome != "lost":
-            self._slot.used = (
+            used = (
                 usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
             )
+            # No call takes more than the model holds, whatever is counted: a debt of a billion tokens would
+            # let nothing pass for days.
+            self._slot.used = min(used, self._line.model.context_tokens)
         self._books.spending.add_call(outcome, usage, cost, priced=price is not None)
 
 

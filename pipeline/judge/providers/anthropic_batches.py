@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pipeline.judge.providers.anthropic import AnthropicProvider, read_message, write_message_request
 from pipeline.judge.providers.exchange import BATCH_SECONDS, Reply, count, read_lines, read_time
-from pipeline.judge.providers.faults import TYPE_STATUSES, read_status, refuse_batch, refuse_body
+from pipeline.judge.providers.faults import NOT_FOUND, TYPE_STATUSES, read_status, refuse_batch, refuse_body
 from pipeline.judge.providers.provider import ModelRequest, ProviderError, SubmittedBatch
 from pipeline.types import Completion
 
@@ -69,17 +69,26 @@ class AnthropicBatchProvider(AnthropicProvider):
         body = await self._retrieve(provider_id)
         address = body.get("results_url")
         if not isinstance(address, str) or not address:
+            if body.get("processing_status") == "ended":
+                # They are kept for 29 days.
+                raise refuse_batch(self._exchange.origin, "its results are gone", code="batch_gone")
             raise refuse_batch(self._exchange.origin, "it has no results (yet)", code="batch_unfinished")
         lines = self._exchange.stream(
             lambda client, limit: client.messages.batches.with_streaming_response.results(
                 provider_id, timeout=limit
             )
         )
-        async with aclosing(read_lines(lines)) as entries:
-            async for entry in entries:
-                name, result = entry.get("custom_id"), entry.get("result")
-                if isinstance(name, str) and isinstance(result, dict):
-                    yield name, self._read_result(result)
+        try:
+            async with aclosing(read_lines(lines)) as entries:
+                async for entry in entries:
+                    name, result = entry.get("custom_id"), entry.get("result")
+                    if isinstance(name, str) and isinstance(result, dict):
+                        yield name, self._read_result(result)
+        except ProviderError as error:
+            if error.fault.code not in NOT_FOUND:
+                raise
+            # The batch was there a moment ago, so the address is right.
+            raise refuse_batch(self._exchange.origin, "its results are gone", code="batch_gone") from None
 
     async def cancel(self, provider_id: str) -> None:
         """Ask the provider to stop; see `BatchProvider.cancel`."""

@@ -20,6 +20,7 @@ from pipeline.types import Completion, Fault, JudgeRole, Owner, StopReason, Usag
 from pipeline.types.text import join_lines
 
 __all__ = [
+    "NOT_FOUND",
     "TYPE_STATUSES",
     "Origin",
     "read_exception",
@@ -73,6 +74,10 @@ TYPE_STATUSES: Final = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
+
+
+#: Codes of errors with status 404: what a provider finds missing, it often calls a model.
+NOT_FOUND: Final = ("wrong_address", "unknown_model")
 
 
 @dataclass(frozen=True, slots=True)

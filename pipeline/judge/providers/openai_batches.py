@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pipeline.judge.providers.bodies import clean_text
 from pipeline.judge.providers.exchange import BATCH_SECONDS, Reply, count, read_lines
-from pipeline.judge.providers.faults import read_status, refuse_batch, refuse_body
+from pipeline.judge.providers.faults import NOT_FOUND, read_status, refuse_batch, refuse_body
 from pipeline.judge.providers.openai import OpenAIProvider, read_response, write_response_request
 from pipeline.judge.providers.provider import ModelRequest, ProviderError, SubmittedBatch
 from pipeline.types import Completion
@@ -112,11 +112,17 @@ class OpenAIBatchProvider(OpenAIProvider):
         for file in files:
             if not isinstance(file, str) or not file:
                 continue
-            async with aclosing(read_lines(self._stream_file(file))) as lines:
-                async for line in lines:
-                    name = line.get("custom_id")
-                    if isinstance(name, str):
-                        yield name, self._read_line(line)
+            try:
+                async with aclosing(read_lines(self._stream_file(file))) as lines:
+                    async for line in lines:
+                        name = line.get("custom_id")
+                        if isinstance(name, str):
+                            yield name, self._read_line(line)
+            except ProviderError as error:
+                if error.fault.code not in NOT_FOUND:
+                    raise
+                # The batch was there a moment ago, so the address is right.
+                raise refuse_batch(self._exchange.origin, "its results are gone", code="batch_gone") from None
 
     async def cancel(self, provider_id: str) -> None:
         """Ask the provider to stop; see `BatchProvider.cancel`."""
