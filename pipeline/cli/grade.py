@@ -97,6 +97,9 @@ def command(
             )
     report_path = report_path or report_path_for(database)
     check_report_path(report_path)
+    if settings.fresh:
+        # Said first: a run that is killed says nothing any more.
+        click.echo(f"note: asking anew; --fresh {settings.fresh} goes on with this run", err=True)
     with open_store(database) as store:
         echo_notices(store)
         with open_services(store, settings) as services:
@@ -143,8 +146,13 @@ def _note_expected(
 
 
 def _find_differing(rows: Iterable[GradingSummary], expected: dict[str, Verdict]) -> list[GradingSummary]:
+    """Return what came out otherwise than declared; what a stopped run left open did not come out at all."""
     return [
-        row for row in rows if row.submission_id in expected and row.verdict != expected[row.submission_id]
+        row
+        for row in rows
+        if row.submission_id in expected
+        and row.state != "open"
+        and row.verdict != expected[row.submission_id]
     ]
 
 
@@ -200,11 +208,12 @@ def _print_outcome(
     noun = "submission" if outcome.total == 1 else "submissions"
     screen.line(
         f"{outcome.total} {noun}: {outcome.graded} graded, {outcome.waiting} waiting for a person, "
-        f"{outcome.held} held, {len(outcome.rejections)} rejected "
+        f"{outcome.held} held, {f'{outcome.left} left open, ' if outcome.left else ''}"
+        f"{len(outcome.rejections)} rejected "
         f"({outcome.computed} worked on now, {outcome.unchanged} unchanged)"
     )
     if expected:
-        known = [row for row in rows if row.submission_id in expected]
+        known = [row for row in rows if row.submission_id in expected and row.state != "open"]
         differing = _find_differing(rows, expected)
         style = "red" if differing else "green"
         screen.line(f"{len(known) - len(differing)} of {len(known)} verdicts as expected", style=style)
@@ -217,7 +226,7 @@ def _print_outcome(
 def _mark_verdict(row: GradingSummary, expected: Verdict | None) -> Cell:
     """Return the verdict, with a mark that says whether it is the expected one where that is known."""
     verdict = style_of(row.verdict.value if row.verdict else "none yet")
-    if expected is None:
+    if expected is None or row.state == "open":
         return verdict
     if row.verdict == expected:
         return Cell(f"✓ {verdict.text}", verdict.style)
@@ -248,7 +257,9 @@ def _as_data(
             {
                 **row.model_dump(mode="json"),
                 "expected": expected.get(row.submission_id),
-                "as_expected": row.grading_id not in differing if row.submission_id in expected else None,
+                "as_expected": row.grading_id not in differing
+                if row.submission_id in expected and row.state != "open"
+                else None,
             }
             for row in rows
         ],

@@ -90,6 +90,9 @@ def _keep_label(context: click.Context, parameter: click.Parameter, value: str |
         return ""
     if not value:
         return datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    if Path(value).exists():
+        # An option with an optional value takes whatever stands behind it.
+        raise click.BadParameter(f"{value} is a path, not a label: put --fresh last, or write --fresh=LABEL")
     if not re.fullmatch(r"[\w.:-]{1,64}", value):
         raise click.BadParameter("a label is up to 64 letters, digits, dots, colons, dashes or underscores")
     return value

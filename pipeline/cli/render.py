@@ -23,7 +23,6 @@ import click
 
 from pipeline.config import DEFAULT_DATABASE
 from pipeline.report.numerals import show_grade
-from pipeline.types.visible import show_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,6 +83,13 @@ _REASON_LENGTH = 120
 _PROSE_WIDTH = 32
 #: Between two columns.
 _GAP = 2
+
+
+def _show_controls(text: str) -> str:
+    # The vocabulary brings pydantic along, which --help must not wait for.
+    from pipeline.types.visible import show_controls
+
+    return show_controls(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +166,9 @@ class Screen:
     def line(self, text: str = "", style: str = "") -> None:
         """Print one paragraph."""
         if self._console is None:
-            click.echo(show_controls(text))
+            click.echo(_show_controls(text))
         else:
-            self._console.print(show_controls(text), style=style or None, soft_wrap=True)
+            self._console.print(_show_controls(text), style=style or None, soft_wrap=True)
 
     def heading(self, text: str) -> None:
         """Print a heading, set off from what stands above it."""
@@ -175,11 +181,11 @@ class Screen:
         for name, value in fields.items():
             cell = _as_cell(value)
             if self._console is None:
-                click.echo(f"{name:<{width}}  {show_controls(cell.text)}")
+                click.echo(f"{name:<{width}}  {_show_controls(cell.text)}")
             else:
                 from rich.text import Text
 
-                row = Text.assemble((f"{name:<{width}}  ", "dim"), (show_controls(cell.text), cell.style))
+                row = Text.assemble((f"{name:<{width}}  ", "dim"), (_show_controls(cell.text), cell.style))
                 self._console.print(row, soft_wrap=True)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Cell]]) -> None:
@@ -270,7 +276,7 @@ def _as_cell(value: str | Cell) -> Cell:
 
 
 def _in_one_line(cell: Cell) -> Cell:
-    return Cell(show_controls(" ".join(cell.text.split())), cell.style)
+    return Cell(_show_controls(" ".join(cell.text.split())), cell.style)
 
 
 def _print_plain_table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pipeline.graph.services import Services
 from pipeline.graph.threads import Planned, Progress, advance, resume_decided
 from pipeline.library.submissions import Received
+from pipeline.store import Store
 from pipeline.types import Batch, BatchItem, Fault, Rejection, Submission, hash_text
 
-__all__ = ["BatchOutcome", "Progress", "grade_batch", "register", "resume_decided"]
+__all__ = ["BatchOutcome", "Progress", "grade_batch", "list_unfinished", "register", "resume_decided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,7 @@ def grade_batch(
     """
     batch, planned = _open(items, services)
     store, ids = services.store, [plan.grading.id for plan in planned]
-    before = store.finished(ids)
-    todo = [plan for plan in planned if before.get(plan.grading.id) not in ("graded", "waiting")]
+    todo = list_unfinished(planned, store, ask_again=not store.is_batch_closed(batch.id))
     interrupted = False
     stopped: Fault | None = None
     try:
@@ -89,6 +89,26 @@ def grade_batch(
         interrupted=interrupted,
         stopped=stopped,
     )
+
+
+def list_unfinished(planned: Iterable[Planned], store: Store, *, ask_again: bool) -> list[Planned]:
+    """Return the distinct gradings of `planned` that are to be worked on.
+
+    Args:
+        planned: Gradings; equal ones count once.
+        store: Knows how far each has come.
+        ask_again: Whether those wait in vain that wait for a person only because nobody could be asked for
+            a draft, such as for a wrong key.
+    """
+    distinct = {plan.grading.id: plan for plan in planned}
+    state = store.finished(distinct)
+    waiting = [name for name, where in state.items() if where == "waiting"]
+    again = store.list_unanswered(waiting) if ask_again and waiting else set()
+    return [
+        plan
+        for name, plan in distinct.items()
+        if name in again or state.get(name) not in ("graded", "waiting")
+    ]
 
 
 def register(submissions: Sequence[Submission], services: Services) -> list[Planned]:

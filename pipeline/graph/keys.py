@@ -6,7 +6,7 @@ follows it, and nothing before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.types import Grading, Submission, hash_text
 
@@ -38,6 +38,11 @@ class StageKeys:
         judge = hash_text("judge", inspect, made.rubric, made.prompt, made.judge)
         assess = hash_text("assess", judge, made.confidence)
         return StageKeys(build, run, profile, inspect, judge, assess)
+
+    def set_apart(self, mark: str) -> StageKeys:
+        """Return keys under which a draft that nobody could make is kept, leaving its own key free."""
+        judge = hash_text("unanswered", self.judge, mark)
+        return replace(self, judge=judge, assess=hash_text("unanswered", self.assess, judge))
 
     def of(self, stage: str) -> str:
         """Return the key of the stage called `stage`."""

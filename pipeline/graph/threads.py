@@ -67,7 +67,8 @@ def advance(
         on_progress: Told after each of them.
 
     Returns:
-        Why the run ended before all threads had come as far as they go, such as a cap on cost; else None.
+        Why nothing more can be asked in this run, such as a cap on cost or a wrong key; else None. Threads
+        that were not asked about stay where they are.
 
     Raises:
         SandboxError: If this machine can no longer run submissions.
@@ -126,7 +127,7 @@ async def _advance_all(
         deferred = await _advance_each(graph, planned, services, waiting, note)
         while deferred and services.judge.stopped is None and await services.judge.fetch():
             deferred = await _advance_each(graph, deferred, services, waiting, note)
-        return services.judge.stopped if deferred else None
+        return services.judge.stopped
     finally:
         await services.judge.aclose()
 

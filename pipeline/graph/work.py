@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pipeline.checks.check import Evidence
 from pipeline.errors import GraderError
@@ -34,6 +34,9 @@ __all__ = ["Work"]
 
 Result = TypeVar("Result", bound=Frozen)
 
+#: Stages that may be kept under another key than their own.
+_SET_APART: Final = ("judge", "assess")
+
 
 @dataclass(slots=True)
 class Work:
@@ -43,7 +46,9 @@ class Work:
         current: Whether this release would make the same fingerprint. If not, a stage that the store has
             lost cannot be made again under the old name.
 
-    An ``infrastructure`` result is kept in flight only: the next run tries again.
+    An ``infrastructure`` result is kept in flight only: the next run tries again. A draft that the
+    environment kept from being made, such as by a wrong key, is kept for whoever reviews it, but under
+    another key: asking again is not settled by it.
     """
 
     store: Store
@@ -59,7 +64,7 @@ class Work:
 
     def perform(self, stage: str, kind: type[Result], compute: Callable[[], Result]) -> Result:
         """Return the stage's result from the memo, or compute and record it."""
-        known = self.recall(stage, kind)
+        known = self._remember(stage, kind, self.keys.of(stage))
         if known is not None:
             return known
         self.refuse_unless_current(stage)
@@ -70,7 +75,7 @@ class Work:
         self, stage: str, kind: type[Result], compute: Callable[[], Awaitable[Result]]
     ) -> Result:
         """As `perform`, for a stage that waits for others."""
-        known = self.recall(stage, kind)
+        known = self._remember(stage, kind, self.keys.of(stage))
         if known is not None:
             return known
         self.refuse_unless_current(stage)
@@ -136,12 +141,19 @@ class Work:
 
     def recall(self, stage: str, kind: type[Result]) -> Result | None:
         """Return the result of a stage, or None if it was skipped or has not been performed."""
+        known = self._remember(stage, kind, self.keys.of(stage))
+        if known is None and stage in _SET_APART and not self._beyond_memo:
+            linked = self.store.list_stages(self.grading.id).get(stage)
+            known = self._remember(stage, kind, linked) if linked is not None else None
+        return known
+
+    def _remember(self, stage: str, kind: type[Result], key: str) -> Result | None:
         held = self._results.get(stage)
         if isinstance(held, kind):
             return held
         if self._beyond_memo:
             return None
-        record = self.store.find_stage(stage, self.keys.of(stage))
+        record = self.store.find_stage(stage, key)
         if record is None:
             return None
         result = kind.model_validate_json(record.output)
@@ -152,6 +164,9 @@ class Work:
         self._results[stage] = result
         # Stages are recorded in order, so what follows one that was missing is missing too.
         self._beyond_memo = True
+        fault = result.fault if isinstance(result, Judgment) else None
+        if fault is not None and fault.owner is Owner.ENVIRONMENT:
+            self.keys = self.keys.set_apart(fault.content_hash())
         if getattr(result, "verdict", None) is not Verdict.INFRASTRUCTURE:
             self.store.record_stage(
                 StageRecord(

@@ -63,7 +63,7 @@ def check_judge(settings: Settings, *, sending: bool = True) -> None:
 
     Args:
         settings: Name the judge.
-        sending: Whether it is going to be asked anything; otherwise keys and prices may be missing.
+        sending: Whether it is going to be asked anything; otherwise keys may be missing.
 
     Raises:
         GraderError: If not; one line says what to do.
@@ -71,9 +71,18 @@ def check_judge(settings: Settings, *, sending: bool = True) -> None:
     if _find(settings.judge) is _open_language:
         from pipeline.judge.setup import check_setup, read_setup
 
-        setup = read_setup(settings)
-        if sending:
-            check_setup(setup, batches=settings.provider_batches)
+        check_setup(read_setup(settings), batches=settings.provider_batches, sending=sending)
+    elif settings.model or settings.base_url or settings.provider_batches:
+        # Whoever forgot to name the judge should not find out from the grades.
+        raise GraderError(
+            Fault(
+                owner=Owner.ENVIRONMENT,
+                code="invalid_setup",
+                message="the rules judge asks no model, so --model, --base-url and --provider-batches are not"
+                " for it",
+                remedy="name a judge that does with --judge",
+            )
+        )
 
 
 def _find(name: str) -> Callable[[Settings, Store, Caller | None], Judge]:

@@ -12,9 +12,9 @@ in common, so that the first key a small model writes settles which one it is::
     {"first_line": 3, "last_line": 4, "quote": "..."}      {"fact": "profile.hbm_read_bytes", "value": "4096"}
 
 Whatever the schema promised, the answer is read again from the first character: servers differ in how far
-they enforce a schema, and a grade must never come from a parsing accident. Three things are forgiven, since
-none leaves a doubt about what was meant: white space around the object, one Markdown fence around it, and a
-null confidence in a level that is null.
+they enforce a schema, and a grade must never come from a parsing accident. Four things are forgiven, since
+none leaves a doubt about what was meant: white space around the object, one Markdown fence around it, line
+breaks within strings, and a null confidence in a level that is null.
 """
 
 from __future__ import annotations

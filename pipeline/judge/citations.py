@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
+from pipeline.judge.passages import Passages
 from pipeline.judge.quantities import read_value, stands_for
 from pipeline.types import Citation, Fact, Judgment
 
@@ -36,7 +37,7 @@ def cite_line(code: str, line: int) -> Citation | None:
 
 def check_citations(judgment: Judgment, code: str, facts: Iterable[Fact]) -> list[str]:
     """Return what is wrong with the citations of `judgment`, one line each; nothing when all hold."""
-    lines = split_lines(code)
+    lines = Passages(split_lines(code))
     known = {fact.id: fact for fact in facts}
     return [
         f"{place}: {problem}"
@@ -46,7 +47,7 @@ def check_citations(judgment: Judgment, code: str, facts: Iterable[Fact]) -> lis
 
 
 def find_citation_problem(
-    citation: Citation, lines: Sequence[str], facts: Mapping[str, Fact], shown: Sequence[str] = ()
+    citation: Citation, lines: Passages, facts: Mapping[str, Fact], shown: Passages | None = None
 ) -> str | None:
     """Return what is wrong with `citation` in one line, or None when it holds.
 
@@ -74,7 +75,7 @@ def _list_citations(judgment: Judgment) -> Iterator[tuple[str, Citation]]:
             yield f"feedback item {number}", citation
 
 
-def _check_lines(citation: Citation, lines: Sequence[str], shown: Sequence[str]) -> str | None:
+def _check_lines(citation: Citation, lines: Passages, shown: Passages | None) -> str | None:
     first, last = citation.first_line, citation.last_line
     if first is None or last is None:
         return "a citation of lines names no lines"
@@ -82,18 +83,12 @@ def _check_lines(citation: Citation, lines: Sequence[str], shown: Sequence[str])
         return f"lines {first} to {last} do not exist; the code has {len(lines)}"
     if not citation.quote.strip():
         return f"lines {first} to {last} are cited without a quote"
-    span = slice(first - 1, last)
-    if not any(_holds(text[span], citation.quote) for text in (lines, shown)):
+    # Both number their lines alike; a caller may know the code only as it was submitted.
+    texts = [text for text in (lines, shown) if text is not None and last <= len(text)]
+    quote = "\n".join(split_lines(citation.quote))
+    if not any(text.holds_quote((first, last), quote) for text in texts):
         return f"lines {first} to {last} do not hold the quote {citation.quote[:60]!r}"
     return None
-
-
-def _holds(lines: Sequence[str], quote: str) -> bool:
-    """Whether `lines` hold `quote`; how far each of its lines is indented is not looked at."""
-    if quote in "\n".join(lines):
-        return True
-    quoted = [line.strip() for line in split_lines(quote.strip())]
-    return "\n".join(quoted) in "\n".join(line.strip() for line in lines)
 
 
 def _check_fact(citation: Citation, facts: Mapping[str, Fact]) -> str | None:

@@ -146,15 +146,16 @@ def _contradict_verdict(statement: _Statement, request: JudgeRequest) -> Iterato
 
 def _contradict_errors(statement: _Statement, request: JudgeRequest) -> Iterator[Finding]:
     """Yield praise for lines that an error names."""
-    cited = {
-        line
+    spans = [
+        (citation.first_line, citation.last_line)
         for citation in statement.citations
         if citation.kind == "lines" and citation.first_line and citation.last_line
-        for line in range(citation.first_line, citation.last_line + 1)
-    }
+    ]
     for report in request.reports:
         for finding in report.findings:
-            named = tuple(line for line in finding.lines if line in cited)
+            named = tuple(
+                line for line in finding.lines if any(first <= line <= last for first, last in spans)
+            )
             if named and finding.severity is Severity.ERROR and finding.owner is Owner.SUBMISSION:
                 yield _note(
                     statement,

@@ -7,8 +7,9 @@ call. A judge that fails, refuses or answers garbage is our fault and named as s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pipeline.errors import GraderError
 from pipeline.judge.answer import AnswerError, Draft, answer_schema, read_answer, write_repair
@@ -75,6 +76,11 @@ class LanguageJudge:
         return f"language {VERSION} {self._setup.identity()}{drawn}"
 
     @property
+    def in_flight(self) -> int:
+        """Enough to use what a provider takes at once; each waits for seconds and holds next to nothing."""
+        return 128
+
+    @property
     def stopped(self) -> Fault | None:
         """Why no model can be asked any more in this run, or None."""
         return self._caller.stopped
@@ -120,6 +126,13 @@ class LanguageJudge:
             score.dispersion > 0 or (score.confidence or 0.0) < self._setup.escalate_below for score in scores
         )
 
+    def _number_samples(self, name: str) -> range:
+        """Return the numbers of a role's samples: roles that one model plays share none of its answers."""
+        asker = _identify(self._setup.roles[name])
+        before = [other for other in _before(name, self._setup.roles) if _identify(other) == asker]
+        first = sum(other.samples for other in before)
+        return range(first, first + self._setup.roles[name].samples)
+
     async def _ask_role(
         self,
         name: str,
@@ -134,8 +147,8 @@ class LanguageJudge:
             return [_Answer(None, _too_long(role, needed, model), ())]
         samples = await asyncio.gather(
             *(
-                self._ask_member(name, role, rendered, request, asked, sample)
-                for sample in range(role.samples)
+                self._ask_member(name, role, rendered, request, asked, sample, number)
+                for sample, number in enumerate(self._number_samples(name))
             ),
             # What is on its way is paid: it is kept, whatever became of the others.
             return_exceptions=True,
@@ -155,6 +168,7 @@ class LanguageJudge:
         request: JudgeRequest,
         asked: tuple[str, ...],
         sample: int,
+        number: int,
     ) -> _Answer:
         schema = answer_schema(request.rubric)
         question = Question(
@@ -170,7 +184,7 @@ class LanguageJudge:
                 effort=role.effort,
                 temperature=role.temperature,
             ),
-            key=hash_text("answer", role.identity(), rendered.identity, schema, sample, self._draw),
+            key=hash_text("answer", _identify(role), rendered.identity, schema, number, self._draw),
             grading_id=request.grading_id,
             submission_id=request.submission.id,
             criteria=asked,
@@ -253,6 +267,16 @@ class _Unreadable(GraderError):
     """An answer that no repair can mend."""
 
 
+def _identify(role: JudgeRole) -> dict[str, Any]:
+    """Return what shapes one answer of a role; how many are asked for does not."""
+    return {name: value for name, value in role.identity().items() if name != "samples"}
+
+
+def _before(name: str, roles: Mapping[str, JudgeRole]) -> list[JudgeRole]:
+    order = list(roles)
+    return [roles[other] for other in order[: order.index(name)]]
+
+
 def _read(completion: Completion, request: JudgeRequest, role: JudgeRole) -> Draft | AnswerError:
     """Return the draft in an answer: why the model stopped comes first, then what it wrote."""
     if completion.stop == "refusal":
@@ -284,7 +308,9 @@ def _read(completion: Completion, request: JudgeRequest, role: JudgeRole) -> Dra
 
 
 def _repair(question: Question, completion: Completion, error: AnswerError) -> Question:
-    said = (Message("assistant", completion.text),) if completion.text.strip() else ()
+    # An answer of any length would be paid for a second time, as a part of the question.
+    quoted = completion.text.strip() and error.code != "answer_too_long"
+    said = (Message("assistant", completion.text),) if quoted else ()
     asked = question.request.messages
     repair = write_repair(error)
     if said:
@@ -303,14 +329,17 @@ def _complete(drafted: Sequence[FeedbackItem], known: Sequence[FeedbackItem]) ->
     """Return the draft's feedback, and what checks found that it passes over; parts stay in order."""
     if not drafted:
         return tuple(known)
+    # Praise of a line takes back nothing that was found there.
     touched = {
-        (citation.kind, citation.first_line, citation.fact) for item in drafted for citation in item.citations
+        (citation.kind, citation.first_line, citation.fact)
+        for item in drafted
+        if item.part == "change"
+        for citation in item.citations
     }
     missing = [
         item
         for item in known
         if item.part == "change"
-        and item.citations
         and not any((c.kind, c.first_line, c.fact) in touched for c in item.citations)
     ]
     steps = [item for item in drafted if item.part == "next"]

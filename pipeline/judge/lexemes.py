@@ -47,8 +47,9 @@ class Lexeme(NamedTuple):
     """A piece of source.
 
     Attributes:
-        kind: ``comment``, ``string`` (with prefix and quotes), ``word`` (names and numbers), ``open`` and
-            ``close`` (brackets), ``newline``, ``semicolon``, ``colon`` or ``other``.
+        kind: ``comment``, ``string`` (with prefix and quotes), ``template`` (a string with fields, which are
+            code that runs), ``word`` (names and numbers), ``open`` and ``close`` (brackets), ``newline``,
+            ``semicolon``, ``colon`` or ``other``.
         start: Where it begins, counted in characters.
         end: Where it ends.
     """
@@ -70,16 +71,20 @@ def scan(text: str) -> Iterator[Lexeme]:
             continue
         if kind == "broken":
             raise NotPython
-        if kind == "string" and _NESTED_QUOTES and _may_nest(match[0]):
-            raise NotPython
+        if kind == "string" and _has_fields(match[0]):
+            if _NESTED_QUOTES and _may_nest(match[0]):
+                raise NotPython
+            kind = "template"
         yield Lexeme(kind, match.start(), match.end())
 
 
+def _has_fields(literal: str) -> bool:
+    """Return whether `literal` is an f-string or t-string that may hold code."""
+    return literal[0] not in "\"'" and "{" in literal and bool(set(literal[:2].lower()) & set("ft"))
+
+
 def _may_nest(literal: str) -> bool:
-    """Return whether `literal` is an f-string or t-string with a field that may hold a string or comment."""
-    prefix = re.match(r"[A-Za-z]*", literal)
-    if prefix is None or not set(prefix[0].lower()) & set("ft"):
-        return False
-    body = literal[prefix.end() :]
+    """Return whether a field of `literal` may hold a string or comment."""
+    body = literal.lstrip("bBfFrRtTuU")
     quotes = 3 if body[:3] in ('"""', "'''") else 1
-    return "{" in body and bool(re.search(r"[\"'#]", body[quotes:-quotes]))
+    return bool(re.search(r"[\"'#]", body[quotes:-quotes]))

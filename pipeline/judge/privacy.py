@@ -187,12 +187,14 @@ def _take_out_rest(match: re.Match[str]) -> str:
 def _list_changes(code: str) -> Iterator[tuple[int, int, str]]:
     """Yield start and end of each literal that has to change, in order, and what stands for it."""
     names_somebody = False
+    depth = 0
     for kind, start, end in scan(code):
-        if kind == "newline":
+        depth = max(0, depth + (kind == "open") - (kind == "close"))
+        if kind == "newline" and depth == 0:
             names_somebody = False
         elif kind == "word" and code[start:end] in _ABOUT_AUTHORS:
             names_somebody = True
-        elif kind in ("comment", "string"):
+        elif kind in ("comment", "string", "template"):
             literal = code[start:end]
             text = _take_out_content(literal) if names_somebody else redact(literal)
             if text != literal:

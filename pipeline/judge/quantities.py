@@ -11,6 +11,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final
 
 from pipeline.types import Fact
@@ -159,6 +160,7 @@ def find_quantities(text: str) -> list[Quantity]:
     return found
 
 
+@lru_cache(maxsize=1024)
 def read_value(text: str) -> Quantity | None:
     """Return the one number that `text` consists of, or None where it is anything else."""
     text = normalise(text).strip()

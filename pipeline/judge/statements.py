@@ -148,11 +148,11 @@ def check_statement(part: Part, text: str, citations: Sequence[Citation], eviden
     cited = sum(last - first + 1 for first, last in merge_spans(_list_spans(citations)))
     if cited > _LINES_CITED:
         return [f"it cites {cited} lines; {_LINES_CITED} is the most"]
-    names = len(_SPAN.findall(text))
+    folded = _fold(text)
+    names = len(_SPAN.findall(folded))
     if names > _NAMES:
         return [f"it has {names} names in backticks; {_NAMES} is the most"]
     facts = [evidence.facts[citation.fact] for citation in citations if citation.fact is not None]
-    folded = _fold(text)
     prose = _blank_vouched(
         _blank_numbering(folded), evidence.vouched + (evidence.aims if part == "next" else ())
     )

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from pipeline.judge.passages import merge_spans
 from pipeline.report.author import AuthorView, compose_author_view
 from pipeline.report.code import highlight_code, line_anchor, style_sheet
 from pipeline.report.collect import Detail
@@ -171,9 +172,9 @@ def _quote_text(view: AuthorView, first: int, last: int) -> Iterator[str]:
 
 def _quote(view: AuthorView, first: int, last: int) -> str:
     """Return lines of the code with their numbers; of many the first and the last."""
-    numbers = list(range(first, last + 1))
-    if len(numbers) > _QUOTED_LINES:
-        numbers = [*numbers[: _QUOTED_LINES - 1], last]
+    numbers = [*range(first, min(last, first + _QUOTED_LINES - 2) + 1)]
+    if last > numbers[-1]:
+        numbers.append(last)
     width = len(str(last))
     quoted = []
     for before, number in zip((first, *numbers), numbers, strict=False):
@@ -244,13 +245,8 @@ def _mark_up(view: AuthorView) -> list[tuple[Markup, tuple[Remark, ...]]]:
     """Return the code line by line, highlighted, each with the remarks that belong below it."""
     if not view.lines:
         return []
-    cited = {
-        number
-        for rs in view.remarks.values()
-        for r in rs
-        for first, last in r.spans
-        for number in range(first, last + 1)
-    }
+    spans = merge_spans(span for rs in view.remarks.values() for r in rs for span in r.spans)
+    cited = {number for first, last in spans for number in range(first, last + 1)}
     # The highlighter gives one span per line, and a line feed stands at the end of each and nowhere else.
     end = Markup("\n</span>")
     whole = highlight_code("\n".join((*view.lines, "")), view.anchor, cited)

@@ -18,8 +18,11 @@ _ANYWHERE: Final = re.compile(r"[\\`*\[\]<>~|&$]")
 _EDGE_UNDERSCORE: Final = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 #: Signs that begin a heading, a list or a rule where they begin a line.
 _LEADING: Final = re.compile(r"^(?:([#+\-=])|(\d+)([.)]))")
-#: What GitHub turns into a link by itself.
-_LINK: Final = re.compile(r"(?i)(?:\b(?:https?|ftp)(?=://)|\bwww(?=\.)|\b(?:mailto|xmpp)(?=:)|(?<=\w)(?=@))")
+#: What GitHub turns into a link by itself, people and issues included, who would hear of it.
+_LINK: Final = re.compile(
+    r"(?i)(?:\b(?:https?|ftp)(?=://)|\bwww(?=\.)|\b(?:mailto|xmpp)(?=:)|@(?=\w)"
+    r"|#(?=\d)|\bGH(?=-\d))"
+)
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 _BACKTICKS: Final = re.compile(r"`+")
 

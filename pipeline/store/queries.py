@@ -163,6 +163,13 @@ QUERIES = {
         " ORDER BY d.decided_at, d.review_id",
         _REVIEW_TABLES,
     ),
+    # Quotes inside a text of the output are escaped: only the fault itself reads like this.
+    "unanswered": Query(
+        "SELECT c.grading_id FROM stages_current c"
+        " SEMI JOIN (SELECT unnest($1::VARCHAR[]) AS id) w ON w.id = c.grading_id"
+        """ WHERE c.stage = 'judge' AND contains(c.output, '"fault":{"owner":"environment"')""",
+        ("stages", "stage_links"),
+    ),
     "spent": Query(
         "SELECT coalesce(sum(coalesce(e.cost, c.estimated_cost)), 0)::BIGINT"
         " FROM calls c LEFT JOIN call_ends e ON e.call_id = c.id"

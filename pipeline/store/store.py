@@ -278,6 +278,10 @@ class Store:
         """Return those of `grading_ids` that no work is left on, with why."""
         return dict(self._select("finished", list(grading_ids)))  # type: ignore[arg-type]
 
+    def list_unanswered(self, grading_ids: Iterable[str]) -> set[str]:
+        """Return those of `grading_ids` whose newest draft the environment kept from being made."""
+        return {row[0] for row in self._select("unanswered", list(grading_ids))}
+
     # Reading for people
 
     def list_gradings(self, batch_id: str | None = None, limit: int | None = None) -> list[GradingSummary]:

@@ -19,7 +19,7 @@ SOURCES = sorted((*ROOT.glob("pipeline/**/*.py"), *ROOT.glob("data/tasks/*/solut
 
 
 def find(text: str) -> list[str]:
-    return [text[start:end] for kind, start, end in scan(text) if kind in ("comment", "string")]
+    return [text[start:end] for kind, start, end in scan(text) if kind in ("comment", "string", "template")]
 
 
 def find_by_python(text: str) -> list[str]:

@@ -260,10 +260,14 @@ def _read_content(content: object) -> str:
 
 
 def _ignores_schema(completion: Completion) -> bool:
-    """Return whether an answer was written freely: constrained decoding that ends writes nothing but JSON."""
+    """Return whether an answer was written freely.
+
+    Constrained decoding that ends writes nothing but JSON, save that llama.cpp's grammar lets line breaks
+    into strings as they are.
+    """
     if completion.stop != "complete" or not completion.text.strip():
         return False
     try:
-        return not isinstance(json.loads(completion.text), dict)
+        return not isinstance(json.loads(completion.text, strict=False), dict)
     except (ValueError, RecursionError):
         return True
