@@ -26,8 +26,9 @@ from pipeline.cli.render import (
 if TYPE_CHECKING:
     from pipeline.config import Settings
     from pipeline.graph.batch import BatchOutcome, Progress
+    from pipeline.judge.calls.caller import Caller
     from pipeline.library.submissions import Received
-    from pipeline.store import GradingSummary
+    from pipeline.store import GradingSummary, Store
     from pipeline.types import Rejection, Verdict
 
 __all__ = ["command"]
@@ -102,7 +103,8 @@ def command(
         click.echo(f"note: asking anew; --fresh {settings.fresh} goes on with this run", err=True)
     with open_store(database) as store:
         echo_notices(store)
-        with open_services(store, settings) as services:
+        caller = _ask_in_batches(settings, store) if settings.provider_batches else None
+        with open_services(store, settings, caller=caller) as services:
             expected: dict[str, Verdict] = {}
             items = _note_expected(collect(paths, tasks, task_id), expected)
             with _progress_bar(quiet=as_json) as on_progress:
@@ -126,6 +128,25 @@ def command(
         click.echo("error: there was nothing to grade: every input was rejected", err=True)
         return ExitCode.USAGE
     return ExitCode.DIFFERENT if differing else ExitCode.OK
+
+
+def _ask_in_batches(settings: Settings, store: Store) -> Caller:
+    """Return what asks through provider batches, and says on standard error how far they are."""
+    from pipeline.judge.batches import BatchCaller, Waiting
+    from pipeline.judge.setup import read_setup
+
+    said: list[Waiting] = []
+
+    def say(waiting: Waiting) -> None:
+        if said[-1:] != [waiting]:
+            said[:] = [waiting]
+            click.echo(
+                f"note: {waiting.answered} of {waiting.total} questions are settled, the provider works on"
+                f" {waiting.batches} {'batch' if waiting.batches == 1 else 'batches'}",
+                err=True,
+            )
+
+    return BatchCaller(read_setup(settings), store, on_progress=say)
 
 
 def _say_label(settings: Settings) -> str:

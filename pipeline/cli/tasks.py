@@ -126,6 +126,7 @@ def _grade_solutions(tasks: list[Task], settings: Settings) -> Mapping[tuple[str
     """Return the grading of every solution by task and file name."""
     import tempfile
 
+    from pipeline.errors import GraderError
     from pipeline.graph.batch import grade_batch
     from pipeline.graph.services import open_services
     from pipeline.library.submissions import Received, admit_code
@@ -146,6 +147,8 @@ def _grade_solutions(tasks: list[Task], settings: Settings) -> Mapping[tuple[str
         outcome = grade_batch(items, services)
         if outcome.interrupted:
             raise KeyboardInterrupt
+        if outcome.stopped is not None:
+            raise GraderError(outcome.stopped)
         rows = store.list_gradings(outcome.batch_id)
     graded = {row.submission_id: row for row in rows}
     return {name: graded[identity] for name, identity in identities.items()}

@@ -191,8 +191,9 @@ def _say_standing(detail: Detail) -> str:
 def _say_drafter(detail: Detail) -> str:
     if detail.judgment is None:
         return ""
-    # A judge that leaves every level open writes remarks all the same.
-    if detail.judgment.usage and detail.judgment.fault is None:
+    levels = any(score.source == "judge" and score.level is not None for score in detail.judgment.scores)
+    # A model that leaves every level open writes remarks all the same.
+    if levels or (detail.judgment.usage and detail.judgment.fault is None):
         return "Drafted by a language model; a machine checked that what it cites exists."
     return "Written by rules from checked facts."
 

@@ -154,6 +154,26 @@ def test_a_wrong_key_stops_the_run_and_the_right_one_finishes_it(
     assert len(answered) == 2
 
 
+def test_a_person_may_decide_what_no_judge_could_draft_and_that_stands(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.server.key = KEY
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY[:-6] + "Forged")
+    (row,) = desk.grade("--json").data["gradings"]
+    shown = run("show", row["grading_id"], "--db", desk.database, "--json").data
+    assert shown["judgment"]["fault"]["owner"] == "environment"
+    assert shown["confidence"]["value"] is None
+    level = ("--level", "judgement=3", "--level", "overlap=2")
+    decided = run("review", "decide", row["review_id"], "--db", desk.database, *level, "--reviewer", "ada")
+    assert decided.code == 0, decided.err
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    again = desk.grade("--json")
+    assert (again.data["graded"], again.data["computed"]) == (1, 0)
+    released = run("show", row["grading_id"], "--db", desk.database, "--json").data
+    assert released["grade"]["decided_by"] == "ada"
+    assert len([call for call in desk.server.calls if call.headers["authorization"] == f"Bearer {KEY}"]) == 0
+
+
 def test_a_cap_stops_before_it_is_passed_and_a_higher_one_goes_on_from_there(desk: Desk) -> None:
     # A call may write 8192 tokens, so some $0.10 are set aside for each; the answers cost less than $0.01.
     stopped = desk.grade("--max-cost", "0.105", files=GOOD)

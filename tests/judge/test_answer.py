@@ -391,3 +391,10 @@ def test_arbitrary_json_anywhere_in_an_answer_is_read_or_an_answer_error(value: 
     with contextlib.suppress(AnswerError):
         draft = read_answer(json.dumps(answer), RUBRIC)
     assert draft is None or [score.criterion for score in draft.scores] == ["overlap", "judgement"]
+
+
+def test_line_breaks_within_strings_are_read_as_they_stand() -> None:
+    # llama.cpp's grammar for JSON Schema lets models write them.
+    text = json.dumps(GOOD).replace("Loads and compute alternate.", "Loads and\ncompute alternate.")
+    draft = read_answer(text, RUBRIC)
+    assert draft.scores[0].reason == "Loads and\ncompute alternate."

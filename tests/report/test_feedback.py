@@ -282,6 +282,31 @@ def test_nothing_internal_is_said(detail: Detail, form: Format) -> None:
 
 
 @every_format
+@pytest.mark.parametrize(
+    ("calls", "failed", "signed"),
+    [
+        (2, False, "Drafted by a language model; a machine"),
+        (2, True, "Written by rules"),
+        (0, False, "Written by rules"),
+    ],
+)
+def test_remarks_are_signed_by_who_wrote_them_also_where_every_level_is_open(
+    detail: Detail, form: Format, calls: int, failed: bool, signed: str
+) -> None:
+    assert detail.judgment is not None
+    unscored = Score(criterion="explained", level=None, source="judge", reason="The evidence is missing.")
+    fault = Fault(owner=Owner.JUDGE, code="refused", message="declined") if failed else None
+    drafted = redraft(
+        detail,
+        judge="language 1",
+        scores=(detail.judgment.scores[0], unscored),
+        usage={"calls": calls} if calls else {},
+        fault=fault,
+    )
+    assert signed in words(render_feedback(drafted, form))
+
+
+@every_format
 def test_a_judges_failure_is_ours_and_has_no_details(detail: Detail, form: Format) -> None:
     fault = Fault(owner=Owner.JUDGE, code="refused", message="zebra declined")
     assert detail.judgment is not None
