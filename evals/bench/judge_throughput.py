@@ -9,6 +9,9 @@ language judge with two samples, in two ways: the judge stage and the store with
 graph, where only building and running answer at once. Every call of ours has an intent on the disk before it
 is made, and its answer is on the disk before it counts.
 
+With --http the whole graph is also measured through the real SDKs, against servers on this machine that speak
+each wire format in a process of their own. Nobody is compared with that; it is what an HTTP client costs.
+
 Rounds alternate, because a machine is not the same from one minute to the next. Prints samples per second by
 the clock, processor milliseconds per sample of all threads, and the ratio to the peer of the same round. By
 the clock is what is promised, on an idle machine of 2 cores: the stage at least 3 times the peer, the graph
@@ -45,10 +48,10 @@ WARM = 20
 TOKENS = {"input_tokens": 4000, "output_tokens": 800}
 SETUP = """
 [judge]
-provider = "openai-compatible"
+provider = "{wire}"
 name = "instant"
 model = "instant"
-base_url = "http://127.0.0.1:9/v1"
+base_url = "{address}"
 samples = 2
 """
 #: Without it an unknown server is asked two things at a time, and slowly more.
@@ -74,6 +77,7 @@ def main() -> None:
     parser.add_argument("--peer", default=os.environ.get(PEER_VARIABLE, sys.executable), metavar="PYTHON")
     parser.add_argument("--count", type=int, default=500, help="samples per round")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--http", action="store_true", help="also through the real SDKs over loopback HTTP")
     parser.add_argument("--as-peer", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.as_peer:
@@ -86,6 +90,14 @@ def main() -> None:
     else:
         print(f"{chosen.peer} has no inspect_ai: install it elsewhere and name that Python with --peer")
     compare(sides, chosen.rounds)
+    if chosen.http:
+        for wire in ("anthropic", "openai", "openai-compatible"):
+            cost = measure_http(wire, chosen.count)
+            print(
+                f"over HTTP, {wire:17s} {1 / cost.wall:7.1f} samples/s"
+                f" {cost.processor * 1e3:7.2f} ms processor"
+                " each, the server's not counted"
+            )
 
 
 def compare(sides: dict[str, Callable[[], Cost]], rounds: int) -> None:
@@ -182,6 +194,35 @@ def measure_graph(count: int) -> Cost:
     return cost
 
 
+def measure_http(wire: str, count: int) -> Cost:
+    """Grade `count` submissions through the whole graph and the SDK of a wire format."""
+    from pipeline.graph.threads import advance
+
+    with serving(wire) as address, opened(count, wire, address) as (services, planned, answered):
+
+        def grade() -> None:
+            advance(planned, services)
+            services.store.flush()
+
+        with answered:
+            cost = clock(grade, count)
+        check(services, planned)
+    return cost
+
+
+@contextmanager
+def serving(wire: str) -> Iterator[str]:
+    """Serve models in a process of its own; yield the address."""
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "tests.judge.loopback", "--format", wire]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()
+
+
 def measure_stage(count: int) -> Cost:
     """Judge `count` submissions and keep the judgments, with everything before the judge done already."""
     from pipeline.graph.threads import advance
@@ -219,8 +260,13 @@ def measure_stage(count: int) -> Cost:
 
 
 @contextmanager
-def opened(count: int) -> Iterator[tuple[Services, list[Planned], Any]]:
-    """Open a store and a language judge; yield services, `count` plans, and instant builds and runs."""
+def opened(
+    count: int, wire: str = "openai-compatible", address: str | None = None
+) -> Iterator[tuple[Services, list[Planned], Any]]:
+    """Open a store and a language judge; yield services, `count` plans, and instant builds and runs.
+
+    Without an `address` the judge's models answer in this process.
+    """
     from pipeline_overhead import answer_at_once
 
     from pipeline.config import Settings
@@ -235,14 +281,21 @@ def opened(count: int) -> Iterator[tuple[Services, list[Planned], Any]]:
 
     with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "bench.duckdb") as store:
         folder = Path(name)
-        (folder / "judge.toml").write_text(SETUP)
+        (folder / "judge.toml").write_text(
+            SETUP.format(wire=wire, address=address or "http://127.0.0.1:9/v1")
+        )
+        for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+            os.environ.setdefault(variable, "none-of-anybody")
         (folder / "models.toml").write_text(MODELS)
         os.environ["NKI_GRADER_MODELS"] = str(folder / "models.toml")
         settings = Settings(
             judge=str(folder / "judge.toml"), allow_unsandboxed=not any(p.available for p in probe_levels())
         )
         provider = InstantProvider()
-        caller = LiveCaller(read_setup(settings), store, open_provider=provider.serve)
+        setup = read_setup(settings)
+        caller = LiveCaller(setup, store)
+        if address is None:
+            caller = LiveCaller(setup, store, open_provider=provider.serve)
         with open_services(store, settings, caller=caller) as services:
             task = services.library.tasks[TASK]
             good = next(solution for solution in task.solutions if solution.name.startswith("good"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 import click
 
@@ -177,7 +178,7 @@ def _as_data(rehearsal: Rehearsal, settings: Settings, origins: dict[str, str]) 
                 "origin": origins.get(question.submission_id),
                 "grading_id": question.grading_id,
                 "provider": question.role.called,
-                "base_url": question.role.base_url,
+                "base_url": _hide_password(question.role.base_url),
                 "model": question.role.model,
                 "role": question.role_name,
                 "criteria": list(question.criteria),
@@ -192,3 +193,11 @@ def _as_data(rehearsal: Rehearsal, settings: Settings, origins: dict[str, str]) 
         ],
         "rejections": [rejection.model_dump(mode="json") for rejection in rehearsal.rejections],
     }
+
+
+def _hide_password(address: str | None) -> str | None:
+    """Return `address` without a name and a password in it."""
+    if address is None or "@" not in address:
+        return address
+    split = urlsplit(address)
+    return urlunsplit(split._replace(netloc=split.netloc.rpartition("@")[2]))

@@ -13,6 +13,8 @@ __all__ = ["check_citations", "cite_fact", "cite_line", "find_citation_problem",
 
 #: Enough to recognise a line by; a submission may be one line of 256 KiB.
 _QUOTE_CHARACTERS = 200
+#: Characters of a quote, blanks apart, that is no whole line: a bracket stands everywhere.
+_LEAST_QUOTED = 4
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -88,6 +90,10 @@ def _check_lines(citation: Citation, lines: Passages, shown: Passages | None) ->
     quote = "\n".join(split_lines(citation.quote))
     if not any(text.holds_quote((first, last), quote) for text in texts):
         return f"lines {first} to {last} do not hold the quote {citation.quote[:60]!r}"
+    if len("".join(quote.split())) < _LEAST_QUOTED and not any(
+        text.holds_line((first, last), quote) for text in texts
+    ):
+        return f"the quote {quote!r} is too short to tell what it stands for"
     return None
 
 

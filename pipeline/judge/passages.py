@@ -50,6 +50,10 @@ class Passages:
         stripped = "\n".join(line.strip() for line in quote.strip().split("\n"))
         return self._finds(quote, span, self._whole) or self._finds(stripped, span, self._stripped)
 
+    def holds_line(self, span: Span, quote: str) -> bool:
+        """Whether one of the lines is `quote`, indentation apart."""
+        return quote.strip() in (self._lines[place].strip() for place in range(span[0] - 1, span[1]))
+
     def join_tokens(self, spans: Iterable[Span]) -> str:
         """Return the cited lines in the form of `join_tokens`."""
         kept = self._tokens

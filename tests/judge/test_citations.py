@@ -129,3 +129,19 @@ def test_a_very_long_line_is_quoted_by_its_beginning() -> None:
 @pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact.id)
 def test_a_made_citation_of_a_fact_holds(fact: Fact) -> None:
     assert problems(cite_fact(fact)) == []
+
+
+@pytest.mark.parametrize("quote", ["=", "= 1", " f ", "'"])
+def test_a_quote_that_stands_everywhere_cites_nothing(quote: str) -> None:
+    (problem,) = problems(lines(1, 2, quote))
+    assert "too short" in problem
+
+
+def test_a_short_line_may_be_quoted_whole() -> None:
+    judgment = Judgment(
+        judge="test",
+        scores=(),
+        feedback=(FeedbackItem(part="works", text="It does.", citations=(lines(2, 2, "x()"),)),),
+        overall=OverallGrade(value=None, passed=None, reason="none", scored_weight=0),
+    )
+    assert check_citations(judgment, "def f():\n    x()\n", FACTS) == []

@@ -23,6 +23,9 @@ _MOST_SECONDS: Final = 30.0
 #: A wait is drawn from the upper half of its span, and this share on top of what a provider asks for: calls
 #: that failed together must not come back together, and none may come back early.
 _SPREAD: Final = 0.25
+#: Attempts that the provider may have charged for all the same, such as time-outs, before it is given up: a
+#: server that spoils every answer must not be paid until the deadline.
+_PAID_ATTEMPTS: Final = 3
 #: An attempt with less time than this left would be cut off, and might be paid for nothing.
 _LEAST_SECONDS: Final = 1.0
 
@@ -30,12 +33,17 @@ _LEAST_SECONDS: Final = 1.0
 def repeat_calls(deadline: Deadline, longest_wait: float, clock: Clock, random: Random) -> AsyncRetrying:
     """Return what repeats a call while its error says that this may help and `deadline` leaves time.
 
-    A provider that asks to wait more than `longest_wait` seconds is not asked again. The last error is
-    raised as it came.
+    A provider that asks to wait more than `longest_wait` seconds is not asked again, and neither is one that
+    may have charged three times for nothing. The last error is raised as it came.
     """
+    paid = 0
 
     def may_help(error: BaseException) -> bool:
+        nonlocal paid
         if not isinstance(error, ProviderError) or not error.retryable:
+            return False
+        paid += error.maybe_charged
+        if paid >= _PAID_ATTEMPTS:
             return False
         return error.retry_after is None or error.retry_after <= longest_wait
 

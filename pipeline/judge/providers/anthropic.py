@@ -16,6 +16,9 @@ from pipeline.types import Completion, JudgeRole, StopReason, Usage
 
 __all__ = ["AnthropicProvider", "read_message", "write_message_request"]
 
+#: Said outright: the SDK would take it from the environment, and send code where nobody said it may go.
+_ADDRESS: Final = "https://api.anthropic.com"
+
 #: Places in one request where the API lets a cached prefix end.
 _MOST_BREAKPOINTS: Final = 4
 
@@ -30,7 +33,7 @@ class AnthropicProvider:
     """Serves Claude.
 
     Args:
-        role: Model, key and address; without `base_url` the SDK's own.
+        role: Model, key and address; without `base_url` Anthropic's.
     """
 
     def __init__(self, role: JudgeRole) -> None:
@@ -40,7 +43,7 @@ class AnthropicProvider:
     def _open_client(self, key: SecretStr | None, http: Any) -> anthropic.AsyncAnthropic:
         client = anthropic.AsyncAnthropic(
             api_key=key.get_secret_value() if key is not None else None,
-            base_url=self._role.base_url,
+            base_url=self._role.base_url or _ADDRESS,
             max_retries=0,
             http_client=http,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ __all__ = ["BATCH_SECONDS", "Exchange", "Reply", "count", "read_lines", "read_ti
 
 #: Longest that one request about a batch may take, in seconds: an upload can have 200 MB.
 BATCH_SECONDS: Final = 600.0
+
+#: Largest body of an answer. The longest answer of any model is a few MB.
+_MOST_BYTES: Final = 32 << 20
+#: Where providers keep the results of batches.
+_RESULTS: Final = re.compile(r"/(?:results|content)$")
 
 #: Longest to wait for a connection, in seconds.
 _CONNECT_SECONDS: Final = 30.0
@@ -78,7 +84,12 @@ class Exchange:
             if not self._has_key:
                 self._key = find_key(self._role)
                 self._has_key = True
-            http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False)
+            http = self._sdk.DefaultAsyncHttpxClient(
+                follow_redirects=False,
+                # Packed, a small body can fill the memory; nothing is asked for that way.
+                headers={"accept-encoding": "identity"},
+                event_hooks={"response": [_bound]},
+            )
             client = self._clients[loop] = self._open_client(self._key, http)
         return client
 
@@ -166,6 +177,32 @@ class Exchange:
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
+
+
+async def _bound(response: Any) -> None:
+    """Let no body, other than a list of results, be larger than any honest answer."""
+    import httpx2
+
+    packing = response.headers.get("content-encoding", "identity")
+    if packing != "identity":
+        raise httpx2.ReadError(f"the answer is packed ({packing[:20]!r}), which nobody asked for")
+    if _RESULTS.search(response.request.url.path):
+        return  # Read line by line.
+
+    class Bounded(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+            size = 0
+            async for part in whole:
+                size += len(part)
+                if size > _MOST_BYTES:
+                    raise httpx2.ReadError(f"the answer has more than {_MOST_BYTES >> 20} MiB")
+                yield part
+
+        async def aclose(self) -> None:
+            await whole.aclose()
+
+    whole = response.stream
+    response.stream = Bounded()
 
 
 async def read_lines(lines: AsyncGenerator[str, None]) -> AsyncGenerator[Mapping[str, Any], None]:

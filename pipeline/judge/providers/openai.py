@@ -17,6 +17,9 @@ from pipeline.types import Completion, JudgeRole, StopReason, Usage, hash_text
 
 __all__ = ["OpenAIProvider", "read_response", "write_response_request"]
 
+#: Said outright: the SDK would take it from the environment, and send code where nobody said it may go.
+_ADDRESS: Final = "https://api.openai.com/v1"
+
 #: Why a response is incomplete; anything else ends in the check of the answer.
 _INCOMPLETE: Final[Mapping[str, StopReason]] = {"max_output_tokens": "length", "content_filter": "refusal"}
 
@@ -28,7 +31,7 @@ class OpenAIProvider:
     """Serves GPT.
 
     Args:
-        role: Model, key and address; without `base_url` the SDK's own.
+        role: Model, key and address; without `base_url` OpenAI's.
     """
 
     def __init__(self, role: JudgeRole) -> None:
@@ -38,7 +41,7 @@ class OpenAIProvider:
     def _open_client(self, key: SecretStr | None, http: Any) -> openai.AsyncOpenAI:
         client = openai.AsyncOpenAI(
             api_key=key.get_secret_value() if key is not None else None,
-            base_url=self._role.base_url,
+            base_url=self._role.base_url or _ADDRESS,
             max_retries=0,
             http_client=http,
         )

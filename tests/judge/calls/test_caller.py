@@ -345,6 +345,12 @@ async def test_each_attempt_is_a_call_of_its_own(case: CaseMaker) -> None:
     assert 0.25 <= first <= 0.5 <= second <= 1
 
 
+async def test_what_may_have_been_paid_three_times_for_nothing_is_not_asked_again(case: CaseMaker) -> None:
+    asked = case(*(an_error("unreadable", maybe_charged=True) for _ in range(5)), an_answer())
+    assert (await asked.fail()).fault.code == "unreadable"
+    assert asked.counts() == (0, 0, 3, 0)
+
+
 async def test_each_attempt_gets_what_is_left_of_the_deadline(case: CaseMaker) -> None:
     asked = case(an_error(retry_after=40.0), an_answer(), deadline_seconds=100.0)
     await asked.ask()

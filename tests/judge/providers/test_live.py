@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.judge.providers import open_provider
+from pipeline.judge.providers import exchange, open_provider
 from pipeline.judge.providers.provider import Message, ProviderError
-from pipeline.types import Completion, Usage
+from pipeline.types import Completion, Owner, Usage
 from tests.judge.loopback import Loopback
 from tests.judge.providers.cases import ANSWER, FORMATS, SCHEMA, make_request, make_role
 
@@ -46,6 +46,34 @@ async def test_kinds_of_tokens_do_not_overlap(loopback: Loopback, provider: str,
         cache_write_tokens=written,
         output_tokens=len(ANSWER) // 4 + 1,
     )
+
+
+@pytest.mark.parametrize("provider", FORMATS)
+async def test_a_body_without_end_is_not_read_to_its_end(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, provider: str
+) -> None:
+    monkeypatch.setattr(exchange, "_MOST_BYTES", 64)
+    with pytest.raises(ProviderError) as raised:
+        await ask(loopback, provider)
+    assert raised.value.fault.owner is Owner.ENVIRONMENT
+    assert raised.value.maybe_charged
+    assert loopback.requests[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable"), [("anthropic", "ANTHROPIC_BASE_URL"), ("openai", "OPENAI_BASE_URL")]
+)
+async def test_a_variable_of_the_environment_sends_no_code_elsewhere(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch, provider: str, variable: str
+) -> None:
+    # The role's address is the loopback's; the variable names another server, as a proxy's owner would.
+    monkeypatch.setenv(variable, "http://127.0.0.1:9/elsewhere")
+    assert (await ask(loopback, provider)).text == ANSWER
+    role = make_role(loopback, provider).model_copy(update={"base_url": None})
+    opened = open_provider(role)
+    client = opened._exchange.client  # type: ignore[attr-defined]
+    assert "127.0.0.1" not in str(client.base_url)
+    await opened.aclose()
 
 
 @pytest.mark.parametrize("provider", FORMATS)
