@@ -151,7 +151,9 @@ class LiveCaller:
         line.check_open()
         deadline = Deadline(self._clock, self._setup.deadline_seconds)
         longest_wait = self._setup.retry_after_seconds
-        repeated = repeat_calls(deadline, longest_wait, self._clock, self._random)
+        repeated = repeat_calls(
+            deadline, longest_wait, self._clock, self._random, has_answered=lambda: line.has_answered
+        )
         estimate = estimate_call(question.request, line.model)
         try:
             completion: Completion = await repeated(self._attempt, question, line, estimate, deadline)

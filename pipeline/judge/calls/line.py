@@ -38,6 +38,7 @@ class Line:
         model: Limits and price.
         provider: Who is asked.
         throttle: Its limits in use.
+        has_answered: Whether any call of this run has brought an answer.
     """
 
     def __init__(self, role: JudgeRole, open_provider: Callable[[JudgeRole], Provider], clock: Clock) -> None:
@@ -56,6 +57,7 @@ class Line:
             tokens_per_minute=self.model.tokens_per_minute,
             clock=clock,
         )
+        self.has_answered = False
         self._failures = 0
         self._fault: Fault | None = None
         self._for_good = False
@@ -76,6 +78,7 @@ class Line:
 
     def note_answer(self) -> None:
         """Forget earlier failures; an outage that a call under way has outlasted is over."""
+        self.has_answered = True
         self._failures = 0
         if not self._for_good:
             self._fault = None

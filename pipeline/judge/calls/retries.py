@@ -5,6 +5,7 @@ Importing this module imports tenacity.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Final
 
@@ -26,15 +27,26 @@ _SPREAD: Final = 0.25
 #: Attempts that the provider may have charged for all the same, such as time-outs, before it is given up: a
 #: server that spoils every answer must not be paid until the deadline.
 _PAID_ATTEMPTS: Final = 3
+#: Seconds that nobody is waited for who has never answered in this run and cannot be reached: the address is
+#: more likely wrong than everybody out at once.
+_STRANGER_SECONDS: Final = 30.0
 #: An attempt with less time than this left would be cut off, and might be paid for nothing.
 _LEAST_SECONDS: Final = 1.0
 
 
-def repeat_calls(deadline: Deadline, longest_wait: float, clock: Clock, random: Random) -> AsyncRetrying:
+def repeat_calls(
+    deadline: Deadline,
+    longest_wait: float,
+    clock: Clock,
+    random: Random,
+    *,
+    has_answered: Callable[[], bool] = lambda: True,
+) -> AsyncRetrying:
     """Return what repeats a call while its error says that this may help and `deadline` leaves time.
 
     A provider that asks to wait more than `longest_wait` seconds is not asked again, and neither is one that
-    may have charged three times for nothing. The last error is raised as it came.
+    may have charged three times for nothing. One that is out of reach and of whom `has_answered` knows no
+    answer is waited for half a minute. The last error is raised as it came.
     """
     paid = 0
 
@@ -44,6 +56,8 @@ def repeat_calls(deadline: Deadline, longest_wait: float, clock: Clock, random: 
             return False
         paid += error.maybe_charged
         if paid >= _PAID_ATTEMPTS:
+            return False
+        if error.fault.code == "unreachable" and deadline.elapsed > _STRANGER_SECONDS and not has_answered():
             return False
         return error.retry_after is None or error.retry_after <= longest_wait
 

@@ -351,6 +351,19 @@ async def test_what_may_have_been_paid_three_times_for_nothing_is_not_asked_agai
     assert asked.counts() == (0, 0, 3, 0)
 
 
+async def test_who_never_answered_and_cannot_be_reached_is_waited_for_half_a_minute(case: CaseMaker) -> None:
+    asked = case(*(an_error("unreachable") for _ in range(60)))
+    assert (await asked.fail()).fault.code == "unreachable"
+    assert 30 < asked.time.seconds < 75
+
+
+async def test_who_answered_before_is_waited_for_until_the_deadline(case: CaseMaker) -> None:
+    asked = case(an_answer(), *(an_error("unreachable") for _ in range(60)), deadline_seconds=300.0)
+    await asked.ask()
+    assert (await asked.fail(a_question("k2"))).fault.code == "unreachable"
+    assert asked.time.seconds > 200
+
+
 async def test_each_attempt_gets_what_is_left_of_the_deadline(case: CaseMaker) -> None:
     asked = case(an_error(retry_after=40.0), an_answer(), deadline_seconds=100.0)
     await asked.ask()
