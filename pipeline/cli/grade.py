@@ -55,6 +55,11 @@ __all__ = ["command"]
     is_flag=True,
     help="Stop before the judge: show what would be sent to whom, and what it may cost. Nothing is sent.",
 )
+@click.option(
+    "--count-tokens",
+    is_flag=True,
+    help="With --dry-run: let providers count the tokens. It costs nothing, but they get the text.",
+)
 @json_option
 @plain_option
 def command(
@@ -63,6 +68,7 @@ def command(
     task_id: str | None,
     report_path: Path | None,
     dry_run: bool,
+    count_tokens: bool,
     as_json: bool,
     plain: bool,
     **grading: Any,
@@ -85,7 +91,9 @@ def command(
     from pipeline.report.render import check_report_path, report_path_for, write_report
     from pipeline.store import open_store
 
-    settings = read_settings(grading, sending=not dry_run)
+    if count_tokens and not dry_run:
+        raise click.UsageError("--count-tokens goes with --dry-run: a real run pays for what it really takes")
+    settings = read_settings(grading, sending=count_tokens or not dry_run)
     tasks = check_task(settings, task_id)
     if dry_run:
         from pipeline.cli.rehearsal import show_rehearsal
@@ -94,7 +102,13 @@ def command(
             echo_notices(store)
             items = collect(paths, tasks, task_id)
             return show_rehearsal(
-                items, store, settings, Screen(plain), as_json=as_json, on_progress=on_progress
+                items,
+                store,
+                settings,
+                Screen(plain),
+                as_json=as_json,
+                count=count_tokens,
+                on_progress=on_progress,
             )
     report_path = report_path or report_path_for(database)
     check_report_path(report_path)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pipeline.graph.batch import Progress
     from pipeline.graph.rehearsal import Rehearsal
     from pipeline.judge.calls.caller import Question
+    from pipeline.judge.calls.estimates import Estimate
     from pipeline.library.submissions import Received
     from pipeline.store import Store
     from pipeline.types import Rejection
@@ -35,9 +37,20 @@ def show_rehearsal(
     screen: Screen,
     *,
     as_json: bool,
+    count: bool,
     on_progress: Callable[[Progress], None] | None,
 ) -> int:
-    """Rehearse grading `items` and print what would be sent; return the exit code."""
+    """Rehearse grading `items` and print what would be sent; return the exit code.
+
+    Args:
+        items: Submissions.
+        store: Where building and running is kept.
+        settings: Name the judge.
+        screen: Where to print.
+        as_json: Whether to print JSON.
+        count: Whether providers count the tokens, for which the text is sent to them.
+        on_progress: Told after each submission.
+    """
     from pipeline.graph.rehearsal import rehearse
     from pipeline.graph.services import open_services
     from pipeline.judge.calls.pending import CollectingCaller
@@ -47,10 +60,16 @@ def show_rehearsal(
     origins: dict[str, str] = {}
     with open_services(store, settings, caller=caller) as services:
         rehearsal = rehearse(_note_origins(items, origins), services, caller, on_progress=on_progress)
+    estimates = _estimate_each(rehearsal, settings, count=count)
     if as_json:
-        print_json(_as_data(rehearsal, settings, origins))
+        print_json(_as_data(rehearsal, estimates, origins))
     else:
-        _print(screen, rehearsal, settings, origins)
+        _print(screen, rehearsal, settings, estimates, origins)
+        screen.line(
+            "Tokens were counted by the providers that can; nobody was asked to answer."
+            if count
+            else "Nothing was sent."
+        )
     if not rehearsal.total:
         click.echo("error: there was nothing to grade: every input was rejected", err=True)
         return ExitCode.USAGE
@@ -69,7 +88,13 @@ def _note_origins(
         yield item
 
 
-def _print(screen: Screen, rehearsal: Rehearsal, settings: Settings, origins: dict[str, str]) -> None:
+def _print(
+    screen: Screen,
+    rehearsal: Rehearsal,
+    settings: Settings,
+    estimates: Mapping[str, Estimate],
+    origins: dict[str, str],
+) -> None:
     from pipeline.judge.privacy import NEVER_SENT
 
     for rejection in rehearsal.rejections:
@@ -77,12 +102,12 @@ def _print(screen: Screen, rehearsal: Rehearsal, settings: Settings, origins: di
     if rehearsal.questions:
         screen.table(
             ["submission", "to", "model", "role", "asks about", "tokens at most", "cost at most"],
-            [_cells(question, settings, origins) for question in rehearsal.questions[:_LISTED]],
+            [_cells(question, estimates, origins) for question in rehearsal.questions[:_LISTED]],
         )
         if len(rehearsal.questions) > _LISTED:
             screen.line(f"and {len(rehearsal.questions) - _LISTED} more; --json lists them all")
         screen.heading("Who would be sent code")
-        for line in _list_receivers(rehearsal, settings):
+        for line in _list_receivers(rehearsal, settings, estimates):
             screen.line(f"  {line}")
         screen.heading("What the first request holds")
         screen.table(
@@ -103,25 +128,26 @@ def _print(screen: Screen, rehearsal: Rehearsal, settings: Settings, origins: di
         screen.line(
             f"{rehearsal.held} held by a fault of this machine: the real run tries again", style="yellow"
         )
-    screen.line(
-        "Nothing was sent." + (" The whole text of every request: --json" if rehearsal.questions else "")
-    )
+    if rehearsal.questions:
+        screen.line("The whole text of every request: --json")
 
 
-def _list_receivers(rehearsal: Rehearsal, settings: Settings) -> Iterator[str]:
+def _list_receivers(
+    rehearsal: Rehearsal, settings: Settings, estimates: Mapping[str, Estimate]
+) -> Iterator[str]:
     """Yield a line per provider and model: where it is, how often it is asked, and what that may cost."""
     groups: dict[tuple[str, str, str], list[Question]] = {}
     for question in rehearsal.questions:
         role = question.role
-        where = role.base_url or "its own address"
+        where = _hide_password(role.base_url) or "its own address"
         groups.setdefault((role.called, role.model, where), []).append(question)
     for (called, model, where), questions in groups.items():
-        total = _estimate_all(questions, settings)
-        cost = "price unknown" if total["unpriced"] else f"${total['cost'] / _MICRO:.2f} at most"
+        total = _add_up(estimates[question.key] for question in questions)
+        cost = "price unknown" if total.unpriced else f"${total.cost / _MICRO:.2f} at most"
         how = " in batches" if settings.provider_batches else ""
         yield (
             f"{called} {model} at {where}: {_count(len(questions), 'call')}{how}, at most"
-            f" {total['input_tokens']} tokens read and {total['output_tokens']} written, {cost}"
+            f" {total.input_tokens} tokens read and {total.output_tokens} written, {cost}"
         )
 
 
@@ -129,48 +155,62 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def _cells(question: Question, settings: Settings, origins: dict[str, str]) -> list[str]:
-    estimate = _estimate(question, settings)
+def _cells(question: Question, estimates: Mapping[str, Estimate], origins: dict[str, str]) -> list[str]:
+    estimate = estimates[question.key]
     return [
         PurePath(origins.get(question.submission_id, question.submission_id)).name,
         question.role.called,
         question.role.model,
         question.role_name,
         ", ".join(question.criteria),
-        str(estimate["input_tokens"] + estimate["output_tokens"]),
-        "unknown" if estimate["unpriced"] else f"${estimate['cost'] / _MICRO:.4f}",
+        str(estimate.input_tokens + estimate.output_tokens),
+        "unknown" if estimate.unpriced else f"${estimate.cost / _MICRO:.4f}",
     ]
 
 
-def _estimate(question: Question, settings: Settings) -> dict[str, int]:
+def _estimate_each(rehearsal: Rehearsal, settings: Settings, *, count: bool) -> dict[str, Estimate]:
+    """Return what each question may take at most, by its key."""
+    from pipeline.judge.calls.counting import count_questions
     from pipeline.judge.calls.estimates import estimate_call
     from pipeline.judge.providers.models import find_model
 
-    found = estimate_call(question.request, find_model(question.role), batch=settings.provider_batches)
+    counted = asyncio.run(count_questions(rehearsal.questions)) if count else {}
     return {
-        "input_tokens": found.input_tokens,
-        "output_tokens": found.output_tokens,
-        "cost": found.cost,
-        "unpriced": found.unpriced,
+        question.key: estimate_call(
+            question.request,
+            find_model(question.role),
+            batch=settings.provider_batches,
+            counted=counted.get(question.key),
+        )
+        for question in rehearsal.questions
     }
 
 
-def _estimate_all(questions: Iterable[Question], settings: Settings) -> dict[str, int]:
-    total = {"input_tokens": 0, "output_tokens": 0, "cost": 0, "unpriced": 0}
-    for question in questions:
-        for name, value in _estimate(question, settings).items():
-            total[name] += value
-    return total
+def _add_up(estimates: Iterable[Estimate]) -> Estimate:
+    from pipeline.judge.calls.estimates import Estimate
+
+    return sum(estimates, Estimate())
 
 
-def _as_data(rehearsal: Rehearsal, settings: Settings, origins: dict[str, str]) -> dict[str, Any]:
+def _say_estimate(estimate: Estimate) -> dict[str, int]:
+    return {
+        "input_tokens": estimate.input_tokens,
+        "output_tokens": estimate.output_tokens,
+        "cost": estimate.cost,
+        "unpriced": estimate.unpriced,
+    }
+
+
+def _as_data(
+    rehearsal: Rehearsal, estimates: Mapping[str, Estimate], origins: dict[str, str]
+) -> dict[str, Any]:
     from pipeline.judge.privacy import NEVER_SENT
 
     return {
         "total": rehearsal.total,
         "asking": rehearsal.asking,
         "held": rehearsal.held,
-        "estimate": _estimate_all(rehearsal.questions, settings),
+        "estimate": _say_estimate(_add_up(estimates.values())),
         "never_sent": list(NEVER_SENT),
         "requests": [
             {
@@ -182,7 +222,7 @@ def _as_data(rehearsal: Rehearsal, settings: Settings, origins: dict[str, str]) 
                 "model": question.role.model,
                 "role": question.role_name,
                 "criteria": list(question.criteria),
-                "estimate": _estimate(question, settings),
+                "estimate": _say_estimate(estimates[question.key]),
                 "system": list(question.request.system),
                 "messages": [
                     {"role": message.role, "text": message.text} for message in question.request.messages

@@ -257,6 +257,19 @@ def test_a_dry_run_in_json_holds_what_the_real_run_then_sends(desk: Desk) -> Non
     assert cost <= request["estimate"]["cost"]
 
 
+def test_tokens_are_counted_by_the_provider_when_asked_for_and_nothing_is_bought(desk: Desk) -> None:
+    estimated = desk.grade("--dry-run", "--json").data["estimate"]
+    counted = desk.grade("--dry-run", "--count-tokens", "--json").data["estimate"]
+    (request,) = desk.server.requests
+    assert request.path.endswith("/count_tokens")
+    assert 0 < counted["input_tokens"] < estimated["input_tokens"]
+    assert counted["cost"] < estimated["cost"]
+    assert run("costs", "--db", desk.database).out == "No model was asked anything.\n"
+    refused = desk.grade("--count-tokens")
+    assert refused.code == 2
+    assert "--dry-run" in only_line(refused.err)
+
+
 def test_a_dry_run_after_the_run_has_nothing_to_ask(desk: Desk) -> None:
     assert desk.grade().code == 0
     shown = desk.grade("--dry-run")

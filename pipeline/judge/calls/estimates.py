@@ -42,18 +42,26 @@ class Estimate:
         )
 
 
-def estimate_call(request: ModelRequest, model: Model, *, batch: bool = False) -> Estimate:
+def estimate_call(
+    request: ModelRequest, model: Model, *, batch: bool = False, counted: int | None = None
+) -> Estimate:
     """Return what `request` may take of `model`, live or at its `batch` price.
 
     The schema counts as text, since providers put it into the prompt. Of input read in full and input written
     to the cache the dearer is assumed.
+
+    Args:
+        request: What would be sent.
+        model: Its limits and price.
+        batch: Whether it goes into a provider batch.
+        counted: Tokens of the request as its provider counts them; None to estimate them by its characters.
     """
     texts = [
         *request.system,
         *(message.text for message in request.messages),
         json.dumps(dict(request.schema)),
     ]
-    read = sum(estimate_tokens(text) for text in texts)
+    read = sum(estimate_tokens(text) for text in texts) if counted is None else counted
     written = request.max_output_tokens
     cost = 0 if model.price is None else _dearest(model.price, read, written, batch=batch)
     return Estimate(1, read, written, cost, int(model.price is None))
