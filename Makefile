@@ -16,7 +16,7 @@ demo: $(READY)
 	$(BIN)/nki-grader grade data/tasks/*/solutions --db out/demo.duckdb --report out/demo.html
 
 test: $(READY)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # Opt-in: the judge's whole path with a real, very small model on this machine. Its first run compiles
 # llama.cpp (a C++ compiler; about 13 minutes on 2 cores); LOCAL_VENV names an environment that has it already.

@@ -24,6 +24,7 @@ from pipeline.judge.providers.provider import Message, ModelRequest, ProviderErr
 from pipeline.judge.rules import RulesJudge
 from pipeline.judge.scoring import grade_overall, score_checks
 from pipeline.judge.standard import check_feedback
+from pipeline.judge.statements import Evidence, collect_evidence
 from pipeline.judge.strike import strike_unsupported
 from pipeline.types import (
     Completion,
@@ -52,6 +53,24 @@ class _Answer:
     member: Member | None
     fault: Fault | None
     completions: tuple[Completion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Matter:
+    """What all members of a panel share about one submission."""
+
+    request: JudgeRequest
+    asked: tuple[str, ...]
+    """Criteria."""
+    rendered: RenderedPrompt
+    schema: Mapping[str, Any]
+    evidence: Evidence
+
+    @staticmethod
+    def open(request: JudgeRequest, asked: tuple[str, ...]) -> _Matter:
+        rendered = render_prompt(request)
+        evidence = collect_evidence(request, rendered.shown)
+        return _Matter(request, asked, rendered, answer_schema(request.rubric), evidence)
 
 
 class LanguageJudge:
@@ -97,13 +116,13 @@ class LanguageJudge:
         if not asked or grade_overall(request.rubric, settled, request.reports).closed_gates:
             drafted = await self._rules.judge(request)
             return drafted.model_copy(update={"judge": self.id})
-        rendered = render_prompt(request)
+        matter = _Matter.open(request, asked)
         members: list[Member] = []
         answers: list[_Answer] = []
         for name, role in self._setup.roles.items():
             if not self._is_needed(name, members, request):
                 continue
-            found = await self._ask_role(name, role, rendered, request, asked)
+            found = await self._ask_role(name, role, matter)
             answers += found
             members += [answer.member for answer in found if answer.member is not None]
         return self._conclude(request, settled, members, answers)
@@ -133,21 +152,15 @@ class LanguageJudge:
         first = sum(other.samples for other in before)
         return range(first, first + self._setup.roles[name].samples)
 
-    async def _ask_role(
-        self,
-        name: str,
-        role: JudgeRole,
-        rendered: RenderedPrompt,
-        request: JudgeRequest,
-        asked: tuple[str, ...],
-    ) -> list[_Answer]:
+    async def _ask_role(self, name: str, role: JudgeRole, matter: _Matter) -> list[_Answer]:
         model = find_model(role)
-        needed = sum(map(estimate_tokens, (*rendered.system, rendered.user))) + role.max_output_tokens
+        texts = (*matter.rendered.system, matter.rendered.user)
+        needed = sum(map(estimate_tokens, texts)) + role.max_output_tokens
         if needed > model.context_tokens:
             return [_Answer(None, _too_long(role, needed, model), ())]
         samples = await asyncio.gather(
             *(
-                self._ask_member(name, role, rendered, request, asked, sample, number)
+                self._ask_member(name, role, matter, sample, number)
                 for sample, number in enumerate(self._number_samples(name))
             ),
             # What is on its way is paid: it is kept, whatever became of the others.
@@ -164,13 +177,11 @@ class LanguageJudge:
         self,
         role_name: str,
         role: JudgeRole,
-        rendered: RenderedPrompt,
-        request: JudgeRequest,
-        asked: tuple[str, ...],
+        matter: _Matter,
         sample: int,
         number: int,
     ) -> _Answer:
-        schema = answer_schema(request.rubric)
+        request, rendered = matter.request, matter.rendered
         question = Question(
             role_name=role_name,
             role=role,
@@ -178,16 +189,16 @@ class LanguageJudge:
                 model=role.model,
                 system=rendered.system,
                 messages=(Message("user", rendered.user),),
-                schema=schema,
+                schema=matter.schema,
                 schema_name="judgment",
                 max_output_tokens=role.max_output_tokens,
                 effort=role.effort,
                 temperature=role.temperature,
             ),
-            key=hash_text("answer", _identify(role), rendered.identity, schema, number, self._draw),
+            key=hash_text("answer", _identify(role), rendered.identity, matter.schema, number, self._draw),
             grading_id=request.grading_id,
             submission_id=request.submission.id,
-            criteria=asked,
+            criteria=matter.asked,
         )
         completions: list[Completion] = []
         fault: Fault | None = None
@@ -202,7 +213,7 @@ class LanguageJudge:
             if isinstance(draft, AnswerError):
                 fault = _invalid(role, draft)
             else:
-                checked = strike_unsupported(draft, request, rendered.shown, name)
+                checked = strike_unsupported(draft, request, rendered.shown, name, evidence=matter.evidence)
                 member = Member(role_name, name, checked.draft, checked.struck, checked.checked)
         except ProviderError as error:
             fault = error.fault

@@ -38,7 +38,14 @@ class Checked:
     checked: int
 
 
-def strike_unsupported(draft: Draft, request: JudgeRequest, shown: Sequence[str], member: str) -> Checked:
+def strike_unsupported(
+    draft: Draft,
+    request: JudgeRequest,
+    shown: Sequence[str],
+    member: str,
+    *,
+    evidence: Evidence | None = None,
+) -> Checked:
     """Return `draft` without the statements whose evidence does not exist.
 
     What is left has citations that exist and figures and names that are copied rightly; whether a citation
@@ -51,8 +58,10 @@ def strike_unsupported(draft: Draft, request: JudgeRequest, shown: Sequence[str]
         request: What the judge was told.
         shown: The code's lines as the judge saw them.
         member: Whose draft it is, as `Struck.member` names it.
+        evidence: Collected for both, where several drafts are held to it; None to collect it here.
     """
-    evidence = collect_evidence(request, shown)
+    if evidence is None:
+        evidence = collect_evidence(request, shown)
     struck: list[Struck] = []
     scores = [_check_score(score, evidence, member, struck) for score in draft.scores]
     feedback: list[FeedbackItem] = []
