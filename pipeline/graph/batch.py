@@ -12,7 +12,15 @@ from pipeline.library.submissions import Received
 from pipeline.store import Store
 from pipeline.types import Batch, BatchItem, Fault, Rejection, Submission, hash_text
 
-__all__ = ["BatchOutcome", "Progress", "grade_batch", "list_unfinished", "register", "resume_decided"]
+__all__ = [
+    "BatchOutcome",
+    "Progress",
+    "grade_batch",
+    "list_unfinished",
+    "register",
+    "resume_decided",
+    "separate",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +135,8 @@ def register(submissions: Sequence[Submission], services: Services) -> list[Plan
     return planned
 
 
-def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Batch, list[Planned]]:
+def separate(items: Iterable[Received | Rejection]) -> tuple[list[Received], list[Rejection]]:
+    """Return the submissions among `items`, and what is none."""
     received: list[Received] = []
     rejections: list[Rejection] = []
     for item in items:
@@ -135,6 +144,11 @@ def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Ba
             rejections.append(item)
         else:
             received.append(item)
+    return received, rejections
+
+
+def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Batch, list[Planned]]:
+    received, rejections = separate(items)
     planned = register([item.submission for item in received], services)
     distinct = {plan.grading.id: plan for plan in planned}
     batch = Batch(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pipeline.graph.batch import register
+from pipeline.graph.batch import register, separate
 from pipeline.graph.services import Services
 from pipeline.graph.threads import Progress, advance
 from pipeline.judge.calls.caller import Question
@@ -58,13 +58,7 @@ def rehearse(
         SandboxError: If this machine can no longer run submissions.
         StoreError: If the store can no longer keep results.
     """
-    received: list[Received] = []
-    rejections: list[Rejection] = []
-    for item in items:
-        if isinstance(item, Rejection):
-            rejections.append(item)
-        else:
-            received.append(item)
+    received, rejections = separate(items)
     planned = {p.grading.id: p for p in register([item.submission for item in received], services)}
     services.judge = judge = _Rehearsing(services.judge)
     advance(list(planned.values()), services, on_progress=on_progress)
