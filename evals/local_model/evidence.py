@@ -6,7 +6,7 @@ Nothing here asks whether the model judged well: a model of 135 million paramete
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,12 +129,12 @@ def find_violations(value: Any, schema: Mapping[str, Any], place: str = "answer"
 
 
 def _has_type(value: Any, name: str) -> bool:
-    types: Mapping[str, type | Sequence[type]] = {
+    types: Mapping[str, type] = {
         "object": dict, "array": list, "string": str, "null": type(None), "integer": int,
     }  # fmt: skip
     if isinstance(value, bool):
         return name == "boolean"
-    return isinstance(value, int | float) if name == "number" else isinstance(value, types[name])  # type: ignore[arg-type]
+    return isinstance(value, int | float) if name == "number" else isinstance(value, types[name])
 
 
 def _find_problems(graded: Graded) -> list[str]:

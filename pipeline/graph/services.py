@@ -65,8 +65,8 @@ class Services:
         """
         return self._in_flight[grading_id]
 
-    def begin(self, grading: Grading, submission: Submission) -> Work:
-        """Hold what the nodes of one grading need until `end`."""
+    def begin(self, grading: Grading, submission: Submission, *, decided: bool = False) -> Work:
+        """Hold what the nodes of one grading need until `end`; `decided` if a person has decided on it."""
         made = grading.fingerprint
         current = submission.task_id in self.library.tasks and made == self.fingerprint(submission.task_id)
         work = Work(
@@ -78,6 +78,7 @@ class Services:
             prompt=self.library.find_prompt(made.prompt),
             keys=StageKeys.derive(grading, submission),
             current=current,
+            decided=decided,
         )
         self._in_flight[grading.id] = work
         return work

@@ -63,7 +63,8 @@ def advance(
     Args:
         planned: Distinct gradings.
         services: What nodes work with.
-        waiting: Whether the threads wait for a person and are to be resumed where they stand.
+        waiting: Whether the threads wait for a person, who has decided, and are to be resumed where they
+            stand.
         on_progress: Told after each of them.
 
     Returns:
@@ -75,6 +76,8 @@ def advance(
         StoreError: If the store can no longer keep results.
         KeyboardInterrupt: After Ctrl-C; what was finished is in the store.
     """
+    if not planned:
+        return None
     if _in_event_loop():
         # A notebook runs its cells in a loop, and a thread can have only one.
         with ThreadPoolExecutor(1, "advance") as beside:
@@ -141,7 +144,8 @@ async def _advance_each(
 
     async def advance_some() -> None:
         for plan in upcoming:
-            if services.judge.stopped is None and await _advance(graph, plan, services, waiting):
+            # What a person has decided needs no judge any more.
+            if (waiting or services.judge.stopped is None) and await _advance(graph, plan, services, waiting):
                 note(plan.grading.id)
             else:
                 deferred.append(plan)
@@ -168,7 +172,7 @@ async def _advance(graph: Graph, plan: Planned, services: Services, waiting: boo
     grading_id = plan.grading.id
     config: Any = {"configurable": {"thread_id": grading_id}}
     try:
-        services.begin(plan.grading, plan.submission)
+        services.begin(plan.grading, plan.submission, decided=waiting)
         step: Any = {"grading_id": grading_id}
         if waiting:
             step = await _find_resumption(graph, config) or step

@@ -45,6 +45,7 @@ class Work:
     Attributes:
         current: Whether this release would make the same fingerprint. If not, a stage that the store has
             lost cannot be made again under the old name.
+        decided: Whether a person has decided on it.
 
     An ``infrastructure`` result is kept in flight only: the next run tries again. A draft that the
     environment kept from being made, such as by a wrong key, is kept for whoever reviews it, but under
@@ -59,12 +60,13 @@ class Work:
     prompt: Prompt
     keys: StageKeys
     current: bool
+    decided: bool = False
     _results: dict[str, Frozen] = field(default_factory=dict)
     _beyond_memo: bool = False
 
     def perform(self, stage: str, kind: type[Result], compute: Callable[[], Result]) -> Result:
         """Return the stage's result from the memo, or compute and record it."""
-        known = self._remember(stage, kind, self.keys.of(stage))
+        known = self._recall_settled(stage, kind)
         if known is not None:
             return known
         self.refuse_unless_current(stage)
@@ -75,7 +77,7 @@ class Work:
         self, stage: str, kind: type[Result], compute: Callable[[], Awaitable[Result]]
     ) -> Result:
         """As `perform`, for a stage that waits for others."""
-        known = self._remember(stage, kind, self.keys.of(stage))
+        known = self._recall_settled(stage, kind)
         if known is not None:
             return known
         self.refuse_unless_current(stage)
@@ -146,6 +148,12 @@ class Work:
             linked = self.store.list_stages(self.grading.id).get(stage)
             known = self._remember(stage, kind, linked) if linked is not None else None
         return known
+
+    def _recall_settled(self, stage: str, kind: type[Result]) -> Result | None:
+        """Return what need not be made again: what a person decided on is what they saw, whatever it was."""
+        if self.decided:
+            return self.recall(stage, kind)
+        return self._remember(stage, kind, self.keys.of(stage))
 
     def _remember(self, stage: str, kind: type[Result], key: str) -> Result | None:
         held = self._results.get(stage)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from pipeline.judge.providers.compatible import forget_dialects
@@ -154,8 +155,9 @@ def test_a_wrong_key_stops_the_run_and_the_right_one_finishes_it(
     assert len(answered) == 2
 
 
+@pytest.mark.parametrize("checkpoints", ["kept", "lost"])
 def test_a_person_may_decide_what_no_judge_could_draft_and_that_stands(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, checkpoints: str
 ) -> None:
     desk.server.key = KEY
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY[:-6] + "Forged")
@@ -163,6 +165,10 @@ def test_a_person_may_decide_what_no_judge_could_draft_and_that_stands(
     shown = run("show", row["grading_id"], "--db", desk.database, "--json").data
     assert shown["judgment"]["fault"]["owner"] == "environment"
     assert shown["confidence"]["value"] is None
+    if checkpoints == "lost":
+        with duckdb.connect(str(desk.database)) as connection:
+            connection.execute("DELETE FROM checkpoints")
+            connection.execute("DELETE FROM checkpoint_writes")
     level = ("--level", "judgement=3", "--level", "overlap=2")
     decided = run("review", "decide", row["review_id"], "--db", desk.database, *level, "--reviewer", "ada")
     assert decided.code == 0, decided.err

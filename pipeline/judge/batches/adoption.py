@@ -12,13 +12,13 @@ from pipeline.judge.providers.exchange import BATCH_SECONDS
 from pipeline.judge.providers.provider import BatchProvider, ProviderError, SubmittedBatch
 from pipeline.types import ProviderBatch
 
-__all__ = ["Sighting", "find_batch"]
+__all__ = ["SKEW", "Sighting", "find_batch"]
 
 #: The clocks of two machines may differ by this much.
-_SKEW: Final = timedelta(minutes=5)
+SKEW: Final = timedelta(minutes=5)
 #: An intent is sent at once, so what was accepted much later is somebody else's. Twice the longest request:
 #: an OpenAI batch is two of them.
-_LATEST: Final = timedelta(seconds=2 * BATCH_SECONDS) + _SKEW
+_LATEST: Final = timedelta(seconds=2 * BATCH_SECONDS) + SKEW
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ async def find_batch(
         ProviderError: If the provider cannot say.
     """
     known = set(claimed)
-    listed = await provider.list_batches(batch.created_at - _SKEW)
+    listed = await provider.list_batches(batch.created_at - SKEW)
     for candidate in listed:
         if candidate.our_id == batch.id:
             return Sighting(candidate, ())
@@ -83,7 +83,7 @@ async def find_batch(
 async def _is_ours(batch: ProviderBatch, candidate: SubmittedBatch, provider: BatchProvider) -> bool:
     names = {batch.custom_id(place) for place in range(len(batch.keys))}
     try:
-        async with aclosing(provider.results(candidate.provider_id)) as results:  # type: ignore[type-var]
+        async with aclosing(provider.results(candidate.provider_id)) as results:
             async for custom_id, _ in results:
                 if custom_id in names:
                     return True

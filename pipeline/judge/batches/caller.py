@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipeline.errors import GraderError
 from pipeline.judge.batches.attempts import is_hopeless, list_attempts
 from pipeline.judge.batches.desk import BatchDesk, Waiting
 from pipeline.judge.calls.budget import Budget, SpendingStopped
@@ -30,8 +29,7 @@ class BatchCaller:
         clock: What waiting goes by.
 
     Raises:
-        GraderError: If there is a cap and a model without a price, or if two roles call different
-            servers by one name (``invalid_setup``).
+        GraderError: If there is a cap and a model without a price.
     """
 
     def __init__(
@@ -43,7 +41,6 @@ class BatchCaller:
         on_progress: Callable[[Waiting], None] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        _check_names(setup)
         self._setup = setup
         self._store = store
         self._providers: dict[str, BatchProvider] = {
@@ -118,19 +115,3 @@ class BatchCaller:
             f" it: {attempts[-1].message}",
             remedy="a person grades it, or grade again without --provider-batches",
         )
-
-
-def _check_names(setup: JudgeSetup) -> None:
-    """Make sure that a name stands for one server and one key: batches are found again by it."""
-    meant: dict[str, tuple[object, ...]] = {}
-    for role in setup.roles.values():
-        reach = (role.provider, role.base_url, role.key_variable, role.key_file)
-        if meant.setdefault(role.called, reach) != reach:
-            raise GraderError(
-                Fault(
-                    owner=Owner.ENVIRONMENT,
-                    code="invalid_setup",
-                    message=f"two roles call different servers or keys {role.called!r}",
-                    remedy="give each a name of its own: batches are found again by it",
-                )
-            )

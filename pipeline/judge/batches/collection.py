@@ -54,7 +54,7 @@ async def collect(
     strangers = 0
     refusal: ProviderError | None = None
     try:
-        async with aclosing(provider.results(provider_id)) as results:  # type: ignore[type-var]
+        async with aclosing(provider.results(provider_id)) as results:
             async for custom_id, result in results:
                 # Of two lines with one name the first counts, and a line that nobody asked for not at all.
                 call = calls.pop(custom_id, None)

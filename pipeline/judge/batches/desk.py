@@ -7,11 +7,11 @@ import secrets
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from pipeline.errors import GraderError
-from pipeline.judge.batches.adoption import find_batch
+from pipeline.judge.batches.adoption import SKEW, find_batch
 from pipeline.judge.batches.attempts import is_hopeless
 from pipeline.judge.batches.collection import collect, give_up, write_off
 from pipeline.judge.calls.budget import Budget, Reservation, SpendingStopped
@@ -20,7 +20,7 @@ from pipeline.judge.calls.estimates import estimate_call
 from pipeline.judge.calls.question import Question
 from pipeline.judge.providers.models import find_model
 from pipeline.judge.providers.provider import BatchProvider, ProviderError
-from pipeline.store import Ledger, ProviderBatchState
+from pipeline.store import BatchEvent, Ledger, ProviderBatchState
 from pipeline.types import Call, JudgeSetup, ProviderBatch
 
 __all__ = ["BatchDesk", "Waiting"]
@@ -29,8 +29,6 @@ __all__ = ["BatchDesk", "Waiting"]
 #: written as JSON takes up to six times its bytes, and the smaller limit (OpenAI's) is 200 MB.
 _BATCH_REQUESTS: Final = 5_000
 _BATCH_BYTES: Final = 32 << 20
-#: The clocks of two machines may differ by this much.
-_LISTED_BEFORE: Final = timedelta(minutes=5)
 #: Events after which nothing more is expected of a batch.
 _DONE: Final = frozenset({"refused", "collected"})
 #: Longest wait after an error of the provider's, unless it asks for a longer one; and the longest of these.
@@ -224,9 +222,9 @@ class BatchDesk:
             return
         if not standing.ended:
             return
-        event = "expired" if standing.expired else "ended"
+        event: BatchEvent = "expired" if standing.expired else "ended"
         if not any(noted.event == event for noted in state.events):
-            self._ledger.note_batch(batch.id, event, provider_id)  # type: ignore[arg-type]
+            self._ledger.note_batch(batch.id, event, provider_id)
         try:
             collected = await collect(batch, provider_id, provider, self._ledger)
         except ProviderError as error:
@@ -339,7 +337,7 @@ class BatchDesk:
 
 async def _is_unlisted(batch: ProviderBatch, provider_id: str, provider: BatchProvider) -> bool:
     """Whether the provider lists its batches and this is none of them; else the address may be wrong."""
-    listed = await provider.list_batches(batch.created_at - _LISTED_BEFORE)
+    listed = await provider.list_batches(batch.created_at - SKEW)
     return all(candidate.provider_id != provider_id for candidate in listed)
 
 

@@ -6,7 +6,7 @@ A provider makes exactly one HTTP request per call and never repeats one: repeat
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -139,7 +139,7 @@ class BatchProvider(Provider, Protocol):
     async def poll(self, provider_id: str) -> SubmittedBatch:
         """Return where a batch stands."""
 
-    def results(self, provider_id: str) -> AsyncIterator[tuple[str, Completion | ProviderError]]:
+    def results(self, provider_id: str) -> AsyncGenerator[tuple[str, Completion | ProviderError], None]:
         """Yield custom id and answer or error of each request of an ended batch; some may be missing."""
 
     async def cancel(self, provider_id: str) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.errors import GraderError
-from pipeline.judge.batches import BatchCaller
 from pipeline.judge.batches.collection import collect
 from pipeline.judge.providers.provider import ProviderError
 from pipeline.store import Store
-from pipeline.types import Completion, JudgeSetup, Owner, Usage
+from pipeline.types import Completion, Owner, Usage
 from tests.judge.batches.errands import (
     POLL,
     Errand,
@@ -19,7 +17,6 @@ from tests.judge.batches.errands import (
     list_events,
     list_outcomes,
     list_sent,
-    make_role,
     read_codes,
 )
 from tests.judge.loopback import Loopback
@@ -233,13 +230,3 @@ async def test_results_that_are_gone_are_named_and_asked_for_again(
     assert read_codes(await Errand(loopback, store, provider).run("a")) == {"a": "answered"}
     assert list_sent(loopback) == [["a"], ["a"]]
     assert [call.outcome for call in store.ledger.list_doubtful()] == ["lost"]
-
-
-def test_two_servers_of_one_name_are_no_setup_for_batches(loopback: Loopback, store: Store) -> None:
-    roles = {
-        "judge": make_role(loopback, "anthropic"),
-        "second": make_role(loopback, "anthropic", key_variable="ANOTHER_KEY"),
-    }
-    with pytest.raises(GraderError) as caught:
-        BatchCaller(JudgeSetup(**roles), store)
-    assert caught.value.fault.code == "invalid_setup"
