@@ -28,6 +28,7 @@ class Presence:
         self._reader = reader
         self._writer = writer
         self._lock = threading.Lock()
+        self._noted: dict[str, set[int]] = {}
         self._known: dict[str, set[int]] = {}
 
     def may_hold(self, table: str, key: tuple[object, ...]) -> bool:
@@ -41,16 +42,17 @@ class Presence:
     def note(self, commands: Iterable[Command]) -> None:
         """Learn the keys of rows that were handed to the writer."""
         for command in commands:
-            if isinstance(command, Insert) and command.table in self._known:
+            if isinstance(command, Insert) and command.table in self._noted:
                 place = list(TABLES[command.table].columns).index(TABLES[command.table].looked_up_by)
-                self._known[command.table].update(hash(row[place]) for row in command.rows)
+                self._noted[command.table].update(hash(row[place]) for row in command.rows)
 
     def _learn(self, table: str) -> set[int]:
         with self._lock:
             if table not in self._known:
-                # In this order: what is handed over from here on is noted, what was before is committed.
-                found: set[int] = set()
-                self._known[table] = found
+                # In this order: what is handed over from here on is noted, what was before is committed. Only
+                # a set that holds both answers anybody.
+                noted = self._noted.setdefault(table, set())
                 self._writer.wait()
-                found.update(map(hash, self._reader.list_keys(table)))
+                noted.update(map(hash, self._reader.list_keys(table)))
+                self._known[table] = noted
             return self._known[table]
