@@ -13,7 +13,8 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -168,44 +169,39 @@ def port() -> int:
         return int(server.address.rpartition(":")[2])
 
 
-@pytest.fixture(scope="module")
-def undisturbed(
-    runner: Runner, submissions: Path, graded: Path, port: int, tmp_path_factory: pytest.TempPathFactory
-) -> dict[tuple[str, bool], str]:
+@dataclass
+class Ground:
+    """What all runs of this module share."""
+
+    runner: Runner
+    submissions: Path
+    graded: Path
+    port: int
+    undisturbed: dict[tuple[str, bool], str] = field(default_factory=dict)
     """What a run comes to that nobody kills, by provider and by whether batches are used."""
-    hashes = {}
+
+    @contextmanager
+    def open_desk(self, folder: Path, provider: str, *, batches: bool) -> Iterator[Desk]:
+        """Yield a database in `folder` and a server that answers."""
+        copy_database(self.graded, folder / "grader.duckdb")
+        # Answers take long enough for several calls to be under way at once, and batches for several polls.
+        with Loopback(port=self.port, delay=0.15, answer=answer, batch_seconds=0.5) as server:
+            yield Desk(self.runner, folder, self.submissions, server, provider, batches)
+
+
+@pytest.fixture(scope="module")
+def ground(
+    runner: Runner, submissions: Path, graded: Path, port: int, tmp_path_factory: pytest.TempPathFactory
+) -> Ground:
+    ground = Ground(runner, submissions, graded, port)
     for provider in HOSTED:
         for batches in (False, True):
             folder = tmp_path_factory.mktemp("undisturbed")
-            with open_desk(runner, submissions, graded, port, folder, provider, batches=batches) as desk:
+            with ground.open_desk(folder, provider, batches=batches) as desk:
                 desk.finish()
-                hashes[provider, batches] = desk.canonical_hash()
+                ground.undisturbed[provider, batches] = desk.canonical_hash()
                 assert count_asked(desk) == QUESTIONS
-    return hashes
-
-
-class open_desk:  # noqa: N801 - reads as the function that it is used as
-    def __init__(
-        self,
-        runner: Runner,
-        submissions: Path,
-        graded: Path,
-        port: int,
-        folder: Path,
-        provider: str,
-        *,
-        batches: bool,
-    ) -> None:
-        # Answers take long enough for several calls to be under way at once, and batches for several polls.
-        self.server = Loopback(port=port, delay=0.15, answer=answer, batch_seconds=0.5)
-        copy_database(graded, folder / "grader.duckdb")
-        self.desk = Desk(runner, folder, submissions, self.server, provider, batches)
-
-    def __enter__(self) -> Desk:
-        return self.desk
-
-    def __exit__(self, *_: object) -> None:
-        self.server.close()
+    return ground
 
 
 def count_asked(desk: Desk) -> int:
@@ -237,18 +233,14 @@ def check_end(desk: Desk, undisturbed: str, in_flight: int, *, lost: int = 0, fa
 @pytest.mark.parametrize("point", LIVE_POINTS)
 def test_killed_between_live_calls_or_in_one_it_pays_twice_for_those_in_flight_at_most(
     point: str,
-    runner: Runner,
-    submissions: Path,
-    graded: Path,
-    port: int,
+    ground: Ground,
     tmp_path: Path,
-    undisturbed: dict[tuple[str, bool], str],
 ) -> None:
-    with open_desk(runner, submissions, graded, port, tmp_path, "anthropic", batches=False) as desk:
+    with ground.open_desk(tmp_path, "anthropic", batches=False) as desk:
         assert desk.grade(point=point, count=LIVE_POINTS[point]) == -signal.SIGKILL
         in_flight = desk.count_in_flight()
         desk.finish()
-        check_end(desk, undisturbed["anthropic", False], in_flight)
+        check_end(desk, ground.undisturbed["anthropic", False], in_flight)
         if point in PAID_TWICE:
             assert count_asked(desk) > QUESTIONS
 
@@ -259,53 +251,41 @@ def test_killed_between_live_calls_or_in_one_it_pays_twice_for_those_in_flight_a
 def test_killed_twice_it_pays_twice_for_those_in_flight_at_both(
     first: str,
     second: str,
-    runner: Runner,
-    submissions: Path,
-    graded: Path,
-    port: int,
+    ground: Ground,
     tmp_path: Path,
-    undisturbed: dict[tuple[str, bool], str],
 ) -> None:
-    with open_desk(runner, submissions, graded, port, tmp_path, "anthropic", batches=False) as desk:
+    with ground.open_desk(tmp_path, "anthropic", batches=False) as desk:
         in_flight = 0
         for point in (first, second):
             assert desk.grade(point=point, count=1) == -signal.SIGKILL
             in_flight += desk.count_in_flight()
         desk.finish()
-        check_end(desk, undisturbed["anthropic", False], in_flight)
+        check_end(desk, ground.undisturbed["anthropic", False], in_flight)
 
 
 def test_killed_while_a_refused_call_waits_for_its_repeat_it_pays_for_what_was_answered_only(
-    runner: Runner,
-    submissions: Path,
-    graded: Path,
-    port: int,
+    ground: Ground,
     tmp_path: Path,
-    undisturbed: dict[tuple[str, bool], str],
 ) -> None:
-    with open_desk(runner, submissions, graded, port, tmp_path, "anthropic", batches=False) as desk:
+    with ground.open_desk(tmp_path, "anthropic", batches=False) as desk:
         desk.server.play("status:429;retry-after=2")
         # By then the others are answered, and the refused one waits.
         assert desk.grade(after=3.0) == -signal.SIGKILL
         in_flight = desk.count_in_flight()
         desk.finish()
-        check_end(desk, undisturbed["anthropic", False], in_flight, failed=1)
+        check_end(desk, ground.undisturbed["anthropic", False], in_flight, failed=1)
 
 
 def test_calls_whose_answer_broke_off_before_a_kill_are_named_as_well(
-    runner: Runner,
-    submissions: Path,
-    graded: Path,
-    port: int,
+    ground: Ground,
     tmp_path: Path,
-    undisturbed: dict[tuple[str, bool], str],
 ) -> None:
-    with open_desk(runner, submissions, graded, port, tmp_path, "anthropic", batches=False) as desk:
+    with ground.open_desk(tmp_path, "anthropic", batches=False) as desk:
         desk.server.play("reset-body", "reset")
         assert desk.grade(point="answer:received", count=6) == -signal.SIGKILL
         in_flight = desk.count_in_flight()
         desk.finish()
-        check_end(desk, undisturbed["anthropic", False], in_flight, lost=2)
+        check_end(desk, ground.undisturbed["anthropic", False], in_flight, lost=2)
         assert {call["outcome"] for call in desk.read_costs()["possibly_paid_twice"]} == {"lost", "open"}
 
 
@@ -318,20 +298,16 @@ def test_killed_anywhere_in_the_life_of_a_batch_it_pays_for_no_line_twice(
     count: int,
     step: str,
     provider: str,
-    runner: Runner,
-    submissions: Path,
-    graded: Path,
-    port: int,
+    ground: Ground,
     tmp_path: Path,
-    undisturbed: dict[tuple[str, bool], str],
 ) -> None:
-    with open_desk(runner, submissions, graded, port, tmp_path, provider, batches=True) as desk:
+    with ground.open_desk(tmp_path, provider, batches=True) as desk:
         desk.server.play_batches(step)
         assert desk.grade(point=point, count=count) == -signal.SIGKILL
         if step in ("hang", "drip"):
             assert desk.server.requests[-1].step == step
         desk.finish()
-        check_end(desk, undisturbed[provider, True], in_flight=0)
+        check_end(desk, ground.undisturbed[provider, True], in_flight=0)
 
 
 @pytest.mark.parametrize("provider", HOSTED)
@@ -343,18 +319,14 @@ def test_killed_anywhere_in_the_life_of_a_batch_it_pays_for_no_line_twice(
 def test_killed_again_while_it_mends_the_first_kill_it_pays_for_no_line_twice(
     points: tuple[str, str],
     provider: str,
-    runner: Runner,
-    submissions: Path,
-    graded: Path,
-    port: int,
+    ground: Ground,
     tmp_path: Path,
-    undisturbed: dict[tuple[str, bool], str],
 ) -> None:
-    with open_desk(runner, submissions, graded, port, tmp_path, provider, batches=True) as desk:
+    with ground.open_desk(tmp_path, provider, batches=True) as desk:
         for point in points:
             assert desk.grade(point=point) == -signal.SIGKILL
         desk.finish()
-        check_end(desk, undisturbed[provider, True], in_flight=0)
+        check_end(desk, ground.undisturbed[provider, True], in_flight=0)
 
 
 @pytest.mark.parametrize("batches", [False, True], ids=["live", "batches"])
@@ -362,19 +334,15 @@ def test_killed_again_while_it_mends_the_first_kill_it_pays_for_no_line_twice(
 def test_killed_twice_at_random_moments_it_ends_as_if_undisturbed(
     seed: int,
     batches: bool,
-    runner: Runner,
-    submissions: Path,
-    graded: Path,
-    port: int,
+    ground: Ground,
     tmp_path: Path,
-    undisturbed: dict[tuple[str, bool], str],
 ) -> None:
     moments = random.Random(seed)
     provider = HOSTED[seed % 2]
-    with open_desk(runner, submissions, graded, port, tmp_path, provider, batches=batches) as desk:
+    with ground.open_desk(tmp_path, provider, batches=batches) as desk:
         in_flight = 0
         for _ in range(2):
             desk.grade(after=moments.uniform(0.2, 2.5))
             in_flight += desk.count_in_flight()
         desk.finish()
-        check_end(desk, undisturbed[provider, batches], in_flight)
+        check_end(desk, ground.undisturbed[provider, batches], in_flight)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.report.collect import Detail
 from pipeline.store import Store, open_store
-from tests.report.examples import fill
+from tests.report.examples import fill, load
 
 
 @pytest.fixture(scope="module")
@@ -16,3 +17,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with open_store(path) as opened:
         fill(opened)
         yield opened
+
+
+@pytest.fixture
+def detail(store: Store) -> Detail:
+    """A correct submission that waits for a person: one criterion scored, one not."""
+    return load(store, "correct")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from pipeline.report.collect import Collector, Detail
 from pipeline.store import Document, StageRecord, Store
 from pipeline.types import (
     Admission,
@@ -407,3 +408,8 @@ def _document(kind: str, model: Task | Rubric) -> Document:
     return Document(
         kind=kind, id=model.id, version="", sha256=model.content_hash(), text=model.model_dump_json()
     )
+
+
+def load(store: Store, name: str) -> Detail:
+    """Return everything about one of the gradings."""
+    return Collector(store).load_detail(store.load_summary(f"g-{name}"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.store import Store, open_store
+from tests.judge.calls.case import Case, CaseMaker
 from tests.judge.calls.fakes import write_models
 
 
@@ -19,3 +20,8 @@ def known_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def store(tmp_path: Path) -> Iterator[Store]:
     with open_store(tmp_path / "grades.duckdb") as opened:
         yield opened
+
+
+@pytest.fixture
+def case(store: Store) -> CaseMaker:
+    return lambda *script, **setup: Case(store, *script, **setup)
