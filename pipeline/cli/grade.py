@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -247,6 +248,13 @@ def _print_outcome(
         f"{len(outcome.rejections)} rejected "
         f"({outcome.computed} worked on now, {outcome.unchanged} unchanged)"
     )
+    spent = outcome.spending
+    if spent is not None and (spent.calls or spent.remembered):
+        unknown = f", {spent.unpriced} of unknown price" if spent.unpriced else ""
+        screen.line(
+            f"{spent.calls} {'call' if spent.calls == 1 else 'calls'} to models for"
+            f" ${spent.cost / 1e6:.4f}{unknown}; {spent.remembered} answers were stored already"
+        )
     if expected:
         known = [row for row in rows if row.submission_id in expected and row.state != "open"]
         differing = _find_differing(rows, expected)
@@ -287,6 +295,7 @@ def _as_data(
         "waiting": outcome.waiting,
         "held": outcome.held,
         "interrupted": outcome.interrupted,
+        "spending": dataclasses.asdict(outcome.spending) if outcome.spending else None,
         "stopped": outcome.stopped.model_dump(mode="json") if outcome.stopped else None,
         "gradings": [
             {

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from pipeline.graph.services import Services
 from pipeline.graph.threads import Planned, Progress, advance, resume_decided
+from pipeline.judge.calls.spending import Spending
 from pipeline.library.submissions import Received
 from pipeline.store import Store
 from pipeline.types import Batch, BatchItem, Fault, Rejection, Submission, hash_text
@@ -39,6 +40,7 @@ class BatchOutcome:
         rejections: Inputs that are no submissions.
         interrupted: Whether a person stopped the run before its end.
         stopped: Why it stopped itself before its end, such as a cap on cost; None if it did not.
+        spending: What the judge asked and paid in this run; None for one that asks nobody, or not at once.
     """
 
     batch_id: str
@@ -52,6 +54,7 @@ class BatchOutcome:
     rejections: tuple[Rejection, ...]
     interrupted: bool
     stopped: Fault | None
+    spending: Spending | None
 
 
 def grade_batch(
@@ -96,6 +99,7 @@ def grade_batch(
         rejections=batch.rejections,
         interrupted=interrupted,
         stopped=stopped,
+        spending=services.judge.spending,
     )
 
 

@@ -14,6 +14,7 @@ from pipeline.graph.services import Services
 from pipeline.graph.threads import Progress, advance
 from pipeline.judge.calls.caller import Question
 from pipeline.judge.calls.pending import CollectingCaller
+from pipeline.judge.calls.spending import Spending
 from pipeline.judge.privacy import SentItem, list_sent
 from pipeline.judge.prompt import render_prompt
 from pipeline.judge.protocol import Judge, JudgeRequest, JudgmentDeferred
@@ -90,6 +91,11 @@ class _Rehearsing:
     def in_flight(self) -> int:
         """That of the judge inside."""
         return self._judge.in_flight
+
+    @property
+    def spending(self) -> Spending | None:
+        """That of the judge inside."""
+        return self._judge.spending
 
     @property
     def stopped(self) -> Fault | None:

@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from pipeline.errors import GraderError
-from pipeline.judge.answer import AnswerError, Draft, answer_schema, read_answer, write_repair
+from pipeline.judge.answer import AnswerError, Draft, answer_schema
 from pipeline.judge.calls.caller import Caller, Question
+from pipeline.judge.calls.spending import Spending
 from pipeline.judge.consensus import Member, agree, choose_speaker, find_dissent
 from pipeline.judge.contradictions import find_contradictions
 from pipeline.judge.feedback import write_feedback
 from pipeline.judge.prompt import RenderedPrompt, estimate_tokens, render_prompt
 from pipeline.judge.protocol import JudgeRequest
-from pipeline.judge.providers.models import Model, find_model
+from pipeline.judge.providers.models import find_model
 from pipeline.judge.providers.provider import Message, ModelRequest, ProviderError
+from pipeline.judge.replies import (
+    Unreadable,
+    explain_invalid,
+    explain_too_long,
+    read_reply,
+    repair_question,
+)
 from pipeline.judge.rules import RulesJudge
 from pipeline.judge.scoring import grade_overall, score_checks
 from pipeline.judge.standard import check_feedback
@@ -100,6 +107,11 @@ class LanguageJudge:
         return 128
 
     @property
+    def spending(self) -> Spending | None:
+        """What the caller asked and paid."""
+        return self._caller.spending
+
+    @property
     def stopped(self) -> Fault | None:
         """Why no model can be asked any more in this run, or None."""
         return self._caller.stopped
@@ -157,7 +169,7 @@ class LanguageJudge:
         texts = (*matter.rendered.system, matter.rendered.user)
         needed = sum(map(estimate_tokens, texts)) + role.max_output_tokens
         if needed > model.context_tokens:
-            return [_Answer(None, _too_long(role, needed, model), ())]
+            return [_Answer(None, explain_too_long(role, needed, model), ())]
         samples = await asyncio.gather(
             *(
                 self._ask_member(name, role, matter, sample, number)
@@ -206,18 +218,18 @@ class LanguageJudge:
         name = f"{role_name} {role.model} {sample + 1}"
         try:
             completions.append(await self._caller.ask(question))
-            draft: Draft | AnswerError = _read(completions[-1], request, role)
+            draft: Draft | AnswerError = read_reply(completions[-1], request, role)
             if isinstance(draft, AnswerError):
-                completions.append(await self._caller.ask(_repair(question, completions[-1], draft)))
-                draft = _read(completions[-1], request, role)
+                completions.append(await self._caller.ask(repair_question(question, completions[-1], draft)))
+                draft = read_reply(completions[-1], request, role)
             if isinstance(draft, AnswerError):
-                fault = _invalid(role, draft)
+                fault = explain_invalid(role, draft)
             else:
                 checked = strike_unsupported(draft, request, rendered.shown, name, evidence=matter.evidence)
                 member = Member(role_name, name, checked.draft, checked.struck, checked.checked)
         except ProviderError as error:
             fault = error.fault
-        except _Unreadable as error:
+        except Unreadable as error:
             fault = error.fault
         return _Answer(member, fault, tuple(completions))
 
@@ -274,10 +286,6 @@ class LanguageJudge:
         )
 
 
-class _Unreadable(GraderError):
-    """An answer that no repair can mend."""
-
-
 def _identify(role: JudgeRole) -> dict[str, Any]:
     """Return what shapes one answer of a role; how many are asked for does not."""
     return {name: value for name, value in role.identity().items() if name != "samples"}
@@ -286,54 +294,6 @@ def _identify(role: JudgeRole) -> dict[str, Any]:
 def _before(name: str, roles: Mapping[str, JudgeRole]) -> list[JudgeRole]:
     order = list(roles)
     return [roles[other] for other in order[: order.index(name)]]
-
-
-def _read(completion: Completion, request: JudgeRequest, role: JudgeRole) -> Draft | AnswerError:
-    """Return the draft in an answer: why the model stopped comes first, then what it wrote."""
-    if completion.stop == "refusal":
-        said = f": {completion.refusal}" if completion.refusal else ""
-        raise _Unreadable(
-            _fault("refused", f"{role.model} declined to judge{said}", "a person grades this submission")
-        )
-    if completion.stop == "length":
-        raise _Unreadable(
-            _fault(
-                "truncated",
-                f"{role.model} wrote {completion.usage.output_tokens} tokens and was cut off at its limit of"
-                f" {role.max_output_tokens}",
-                "raise max_output_tokens of this role",
-            )
-        )
-    if completion.stop == "context":
-        raise _Unreadable(
-            _fault(
-                "too_long_for_model",
-                f"the submission does not fit the context of {role.model}",
-                "choose a model with a larger context, or let a person grade it",
-            )
-        )
-    try:
-        return read_answer(completion.text, request.rubric)
-    except AnswerError as error:
-        return error
-
-
-def _repair(question: Question, completion: Completion, error: AnswerError) -> Question:
-    # An answer of any length would be paid for a second time, as a part of the question.
-    quoted = completion.text.strip() and error.code != "answer_too_long"
-    said = (Message("assistant", completion.text),) if quoted else ()
-    asked = question.request.messages
-    repair = write_repair(error)
-    if said:
-        messages = (*asked, *said, Message("user", repair))
-    else:
-        # Providers refuse an empty turn, so an empty answer is not quoted back.
-        messages = (replace(asked[0], text=f"{asked[0].text}\n\n{repair}"),)
-    return replace(
-        question,
-        request=replace(question.request, messages=messages),
-        key=hash_text("repair", question.key, completion.text),
-    )
 
 
 def _complete(drafted: Sequence[FeedbackItem], known: Sequence[FeedbackItem]) -> tuple[FeedbackItem, ...]:
@@ -371,27 +331,6 @@ def _add_up(answers: Sequence[_Answer]) -> dict[str, int]:
         "cache_write_tokens": sum(usage.cache_write_tokens for usage in used),
         "output_tokens": sum(usage.output_tokens for usage in used),
     }
-
-
-def _too_long(role: JudgeRole, needed: int, model: Model) -> Fault:
-    return _fault(
-        "too_long_for_model",
-        f"prompt and answer may take {needed} tokens; {role.model} holds {model.context_tokens}",
-        "choose a model with a larger context, or let a person grade it",
-    )
-
-
-def _invalid(role: JudgeRole, error: AnswerError) -> Fault:
-    more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
-    return _fault(
-        error.code,
-        f"{role.model} gave no valid answer, twice: {error.problems[0]}{more}",
-        "a person grades it",
-    )
-
-
-def _fault(code: str, message: str, remedy: str) -> Fault:
-    return Fault(owner=Owner.JUDGE, code=code, message=message, remedy=remedy)
 
 
 def _note(message: str) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from pipeline.judge.calls.spending import Spending
 from pipeline.types import CheckReport, Fact, Fault, Judgment, Prompt, Rubric, Submission, Task, Verdict
 
 __all__ = ["Judge", "JudgeRequest", "JudgmentDeferred"]
@@ -52,6 +53,10 @@ class Judge(Protocol):
     @property
     def in_flight(self) -> int:
         """How many gradings it is worth having under way, so that it is never idle."""
+
+    @property
+    def spending(self) -> Spending | None:
+        """What this run asked and paid so far; None for a judge that asks nobody, or not at once."""
 
     @property
     def stopped(self) -> Fault | None:

@@ -24,6 +24,10 @@ class RulesJudge:
         return 32
 
     @property
+    def spending(self) -> None:
+        """Nothing, ever."""
+
+    @property
     def stopped(self) -> None:
         """Never: it asks nobody."""
 

@@ -197,7 +197,10 @@ def test_a_cap_stops_before_it_is_passed_and_a_higher_one_goes_on_from_there(des
 
 
 def test_a_second_run_asks_nothing_and_another_database_asks_again(desk: Desk, tmp_path: Path) -> None:
-    assert desk.grade().code == 0
+    first = desk.grade()
+    assert first.code == 0
+    cost = desk.costs()[1]
+    assert f"1 call to models for ${cost / 1e6:.4f}; 0 answers were stored already" in first.out
     assert desk.grade("--json").data["computed"] == 0
     assert len(desk.server.calls) == 1
     (tmp_path / "other").mkdir()

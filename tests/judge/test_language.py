@@ -68,6 +68,7 @@ class ScriptedCaller:
         self.scripts = scripts
         self.asked: list[Question] = []
         self.stopped: Fault | None = None
+        self.spending = None
 
     async def ask(self, question: Question) -> Completion:
         self.asked.append(question)

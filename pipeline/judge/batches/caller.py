@@ -54,6 +54,10 @@ class BatchCaller:
         self._stopped: Fault | None = None
 
     @property
+    def spending(self) -> None:
+        """Nothing is asked at once; the ledger tells what batches cost."""
+
+    @property
     def stopped(self) -> Fault | None:
         """Why nothing more can be asked in this run, once what was answered has been used."""
         return self._stopped

@@ -32,6 +32,10 @@ class Caller(Protocol):
     """Gets questions answered."""
 
     @property
+    def spending(self) -> Spending | None:
+        """What was asked and paid so far; None where nothing is asked at once."""
+
+    @property
     def stopped(self) -> Fault | None:
         """Why nothing can be asked any more in this run, or None."""
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.judge.calls.estimates import Estimate, estimate_call
 from pipeline.judge.calls.question import Question, check_permission, check_prices
 from pipeline.judge.protocol import JudgmentDeferred
-from pipeline.judge.providers.models import find_model
 from pipeline.store import Store
 from pipeline.types import Completion, Fault, JudgeSetup
 
@@ -41,13 +39,15 @@ class CollectingCaller:
         self._setup = setup
         self._store = store
         self._wanted: dict[str, Question] = {}
-        self.remembered = 0
-        """Questions that were answered from what is stored."""
 
     @property
     def wanted(self) -> tuple[Question, ...]:
         """Questions without an answer, in the order in which they were first asked; no key twice."""
         return tuple(self._wanted.values())
+
+    @property
+    def spending(self) -> None:
+        """Nothing is asked at once; the ledger tells what batches cost."""
 
     @property
     def stopped(self) -> Fault | None:
@@ -63,24 +63,10 @@ class CollectingCaller:
         """
         known = self._store.ledger.find_answer(question.key)
         if known is not None:
-            self.remembered += 1
             return known
         check_permission(question.role, self._setup)
         self._wanted.setdefault(question.key, question)
         raise AnswerPending(question)
-
-    def estimate(self, *, batch: bool = False) -> dict[tuple[str, str], Estimate]:
-        """Return what the collected questions may take at most, by provider name and model.
-
-        Args:
-            batch: Whether they go to the provider as a batch, at its price for these.
-        """
-        totals: dict[tuple[str, str], Estimate] = {}
-        for question in self._wanted.values():
-            asked = (question.role.called, question.role.model)
-            one = estimate_call(question.request, find_model(question.role), batch=batch)
-            totals[asked] = totals.get(asked, Estimate()) + one
-        return totals
 
     async def fetch(self) -> bool:
         """Nothing: what is collected is asked by whoever reads `wanted`."""

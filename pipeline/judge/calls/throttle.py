@@ -70,11 +70,6 @@ class Throttle:
         """Calls that may be under way at once, at the moment."""
         return int(self._limit + _SLACK)
 
-    @property
-    def under_way(self) -> int:
-        """Calls that are under way."""
-        return len(self._slots)
-
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Slot]:
         """Wait for permission to make a call of about `tokens` tokens, and hold it."""

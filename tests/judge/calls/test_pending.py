@@ -26,7 +26,7 @@ async def test_what_is_stored_is_answered_and_the_rest_is_collected_once_in_orde
             await collecting.ask(a_question(key))
         assert pending.value.question.key == key
     assert [question.key for question in collecting.wanted] == ["k3", "k2"]
-    assert (collecting.remembered, collecting.stopped) == (1, None)
+    assert collecting.stopped is None
     assert store.ledger.open_calls() == []
 
 
@@ -35,22 +35,6 @@ async def test_what_may_not_be_sent_is_not_collected(store: Store) -> None:
     with pytest.raises(ProviderError, match="may not be sent to house"):
         await collecting.ask(a_question())
     assert collecting.wanted == ()
-
-
-async def test_an_estimate_adds_up_what_is_collected_by_model_and_halves_for_a_batch(store: Store) -> None:
-    collecting = CollectingCaller(JudgeSetup(judge=a_role()), store)
-    for key, role in (("k1", a_role()), ("k2", a_role()), ("k3", a_role("unpriced-model"))):
-        with pytest.raises(AnswerPending):
-            await collecting.ask(a_question(key, role))
-    totals = collecting.estimate()
-    priced = totals["house", "priced"]
-    assert (priced.calls, priced.output_tokens, priced.unpriced) == (2, 200, 0)
-    assert priced.input_tokens > 0
-    # One micro-dollar per token read, two per token written.
-    assert priced.cost == priced.input_tokens + 400
-    assert collecting.estimate(batch=True)["house", "priced"].cost == pytest.approx(priced.cost / 2, abs=1)
-    unpriced = totals["house", "unpriced-model"]
-    assert (unpriced.calls, unpriced.cost, unpriced.unpriced) == (1, 0, 1)
 
 
 def test_a_cap_with_a_model_of_unknown_price_is_refused(store: Store) -> None:
