@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +42,7 @@ def command(identifier: str, database: Path, form: Format, output: Path | None) 
     from pipeline.cli.lookup import echo_notices, find_summary, open_existing
     from pipeline.report.collect import Collector
     from pipeline.report.feedback import render_feedback
+    from pipeline.report.output import write_whole
 
     with open_existing(database) as store:
         echo_notices(store)
@@ -50,35 +50,7 @@ def command(identifier: str, database: Path, form: Format, output: Path | None) 
     if output is None:
         click.echo(text, nl=False)
     else:
-        _write(output, text)
+        with write_whole(output, "feedback") as file:
+            file.write(text)
         click.echo(f"Feedback: {output}")
     return ExitCode.OK
-
-
-def _write(path: Path, text: str) -> None:
-    """Write `text` to `path`, whole or not at all.
-
-    Raises:
-        GraderError: If it cannot be written.
-    """
-    from pipeline.errors import GraderError
-    from pipeline.types import Fault, Owner
-
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        unfinished.write_text(text, encoding="utf-8", newline="")
-        unfinished.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-        raise GraderError(
-            Fault(
-                owner=Owner.ENVIRONMENT,
-                code="no_folder"
-                if isinstance(error, FileNotFoundError | NotADirectoryError)
-                else "unwritable",
-                message=f"the feedback cannot be written: {error.strerror}",
-                where=str(path),
-                remedy="give another path with --output",
-            )
-        ) from error

@@ -89,7 +89,8 @@ def command(
     from pipeline.graph.batch import grade_batch
     from pipeline.graph.services import open_services
     from pipeline.library.submissions import collect
-    from pipeline.report.render import check_report_path, report_path_for, write_report
+    from pipeline.report.output import check_output_path
+    from pipeline.report.render import report_path_for, write_report
     from pipeline.store import open_store
 
     if count_tokens and not dry_run:
@@ -112,7 +113,7 @@ def command(
                 on_progress=on_progress,
             )
     report_path = report_path or report_path_for(database)
-    check_report_path(report_path)
+    check_output_path(report_path)
     if settings.fresh:
         # Said first: a run that is killed says nothing any more.
         click.echo(f"note: asking anew; --fresh {settings.fresh} goes on with this run", err=True)

@@ -6,7 +6,6 @@ and invisible characters are made visible.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
@@ -17,17 +16,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline import __version__
-from pipeline.errors import GraderError
 from pipeline.report.code import highlight_code, line_anchor, style_sheet
 from pipeline.report.collect import Collector, Detail
 from pipeline.report.figures import draw_funnel, draw_overall, draw_standing, draw_verdicts
 from pipeline.report.numerals import show_grade
+from pipeline.report.output import write_whole
 from pipeline.report.sections import Rate, Sections, count_sections
 from pipeline.store import Store
-from pipeline.types import Citation, Fault, Owner
+from pipeline.types import Citation
 from pipeline.types.visible import show_controls
 
-__all__ = ["check_report_path", "report_path_for", "write_report"]
+__all__ = ["report_path_for", "write_report"]
 
 _PARTS: Final = {"works": "What works", "change": "What must change", "next": "Next step"}
 
@@ -35,25 +34,6 @@ _PARTS: Final = {"works": "What works", "change": "What must change", "next": "N
 def report_path_for(database: Path) -> Path:
     """Return where the report of a database goes unless somebody says otherwise: beside it."""
     return database.with_name(f"{database.stem}.report.html")
-
-
-def check_report_path(path: Path) -> None:
-    """Make sure that a report could be written, before hours of work end in not being able to.
-
-    Raises:
-        GraderError: If the folder does not exist or may not be written to, or the path is a folder.
-    """
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        raise _unwritable(path, f"there is no folder {folder}", "no_folder")
-    try:
-        is_folder = path.is_dir()
-    except OSError as error:  # a name that is too long, for one
-        raise _unwritable(path, f"it cannot be written: {error.strerror}", "no_folder") from error
-    if is_folder:
-        raise _unwritable(path, "this is a folder", "no_folder")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise _unwritable(path, f"the folder {folder} may not be written to", "unwritable")
 
 
 def write_report(store: Store, batch_id: str, path: Path) -> Path:
@@ -65,38 +45,18 @@ def write_report(store: Store, batch_id: str, path: Path) -> Path:
         KeyError: If the store knows no such batch.
         GraderError: If the file cannot be written.
     """
-    check_report_path(path)
-    collector = Collector(store)
-    batch, rows = collector.load_batch(batch_id)
-    environment = _environment()
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
+    with write_whole(path, "report") as file:
+        collector = Collector(store)
+        batch, rows = collector.load_batch(batch_id)
+        environment = _environment()
         # Numbers stand before details on the page but are known after them. Details wait in a file, so that a
         # batch of any size is read once and needs the memory of one submission.
         with TemporaryFile("w+", encoding="utf-8", newline="") as spool:
             details = (collector.load_detail(row) for row in rows)
             sections = count_sections(batch, rows, _spool(details, spool, environment))
             spool.seek(0)
-            with unfinished.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(_render(sections, spool, environment))
-        unfinished.replace(path)
-    except OSError as error:
-        raise _unwritable(path, f"the report cannot be written: {error.strerror}", "unwritable") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+            file.writelines(_render(sections, spool, environment))
     return path
-
-
-def _unwritable(path: Path, message: str, code: str) -> GraderError:
-    return GraderError(
-        Fault(
-            owner=Owner.ENVIRONMENT,
-            code=code,
-            message=message,
-            where=str(path),
-            remedy="give another path for the report, or for the database that it stands beside",
-        )
-    )
 
 
 def _spool(details: Iterable[Detail], spool: TextIO, environment: Environment) -> Iterator[Detail]:
