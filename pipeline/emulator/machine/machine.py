@@ -99,7 +99,7 @@ class Machine:
         buffers: list[Array | None] = self._load(inputs)
         # The last entry is what pattern index -1, an absent tensor, finds.
         views: list[Array | None] = [None] * (len(windows) + 1)
-        registers = Registers(np.full(_LANES, np.nan, np.float32), np.full(_LANES, np.nan, np.float32))
+        registers = Registers.fresh()
         position = -1
         try:
             with np.errstate(all="ignore"):

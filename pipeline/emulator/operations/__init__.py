@@ -10,14 +10,24 @@ from typing import Final
 
 from pipeline.emulator.operations import data_movement, elementwise, gpsimd, rowwise, scalar, tensor
 from pipeline.emulator.operations.activations import ACTIVATIONS, Activation
-from pipeline.emulator.operations.call import Call, Kernel, Operand, Registers, memory_of
+from pipeline.emulator.operations.call import (
+    Call,
+    Kernel,
+    Observation,
+    Operand,
+    Participant,
+    Registers,
+    memory_of,
+)
 from pipeline.emulator.operations.inventory import ISA_FUNCTIONS, IsaFunction
 from pipeline.emulator.operations.operators import OPERATORS, Operator
 from pipeline.emulator.operations.table import (
     ALL_TARGETS,
     REQUIRED,
+    Control,
     Fidelity,
     Limit,
+    Meeting,
     Operation,
     Parameter,
     ParameterKind,
@@ -33,15 +43,19 @@ __all__ = [
     "REQUIRED",
     "Activation",
     "Call",
+    "Control",
     "Fidelity",
     "IsaFunction",
     "Kernel",
     "Limit",
+    "Meeting",
+    "Observation",
     "Operand",
     "Operation",
     "Operator",
     "Parameter",
     "ParameterKind",
+    "Participant",
     "Registers",
     "Severity",
     "memory_of",

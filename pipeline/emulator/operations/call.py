@@ -6,37 +6,106 @@ share one: limits are checked and semantics bound once per distinct call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from pipeline.emulator.operations.randomness import RandomState
 from pipeline.emulator.targets import Target
 
 if TYPE_CHECKING:
     from pipeline.emulator.operations.table import Operation
     from pipeline.emulator.program import Scalar
 
-__all__ = ["Call", "Kernel", "Operand", "Registers", "memory_of"]
+__all__ = ["Call", "Kernel", "Observation", "Operand", "Participant", "Registers", "memory_of"]
+
+_LANES: Final = 128
 
 #: Runs one instruction: takes the core's `Registers`, then one array per tensor slot of the operation, None
 #: where the argument is absent or a number.
 Kernel = Callable[..., None]
 
 
-@dataclass(frozen=True, slots=True)
+class Observation(NamedTuple):
+    """Values that an instruction met outside the range in which its function is defined.
+
+    Attributes:
+        position: Of the instruction, in the program.
+        function: Activation function.
+        low: Least value of the documented range.
+        high: Greatest value of the documented range.
+        least: Least value met.
+        greatest: Greatest value met.
+    """
+
+    position: int
+    function: str
+    low: float
+    high: float
+    least: float
+    greatest: float
+
+
+@dataclass(slots=True)
 class Registers:
-    """Accumulator registers that survive from one instruction to the next.
+    """What one core keeps from one instruction to the next, beside its memories.
 
     Attributes:
         scalar: The scalar engine's ``reduce_regs``: float32, one per lane.
         vector: The vector engine's accumulators: float32, one per lane.
+        virtual: Values of the virtual registers.
+        random: State of the random number generators.
+        rank: Which rank of a collective this is.
+        core: Which logical NeuronCore of the rank this is.
+        position: Of the instruction running; kept for operations that observe, only.
+        observations: First observation of each instruction.
     """
 
     scalar: np.ndarray[Any, Any]
     vector: np.ndarray[Any, Any]
+    virtual: list[int]
+    random: RandomState
+    rank: int = 0
+    core: int = 0
+    position: int = 0
+    observations: dict[int, Observation] = field(default_factory=dict)
+
+    @classmethod
+    def fresh(cls, virtual: int = 0, *, seed: int = 0, rank: int = 0, core: int = 0) -> Registers:
+        """Return registers as a program finds them: accumulators undefined, generators seeded.
+
+        Args:
+            virtual: How many virtual registers.
+            seed: Of the random number generators; equal seeds give equal numbers.
+            rank: See `Registers`.
+            core: See `Registers`.
+        """
+        undefined = np.full((2, _LANES), np.nan, np.float32)
+        random = RandomState(seed, rank, core)
+        return cls(undefined[0], undefined[1], [0] * virtual, random, rank, core)
+
+    def observe(self, function: str, low: float, high: float, least: float, greatest: float) -> None:
+        """Note that the instruction running met values outside [low, high]."""
+        self.observations.setdefault(
+            self.position, Observation(self.position, function, low, high, least, greatest)
+        )
+
+
+class Participant(NamedTuple):
+    """One of those who meet at an instruction that waits for others.
+
+    Attributes:
+        call: Its own instruction.
+        registers: Its registers, which say its rank and core.
+        views: One array per tensor slot, None where absent.
+    """
+
+    call: Call
+    registers: Registers
+    views: Sequence[np.ndarray[Any, Any] | None]
 
 
 def memory_of(buffer: str) -> str:
@@ -55,6 +124,7 @@ class Operand(NamedTuple):
         start: First partition, 0 in HBM.
         first_byte: Lowest byte touched within a partition; kept for PSUM only, where it decides the bank.
         last_byte: Highest byte touched within a partition; kept for PSUM only.
+        dynamic: Kinds of run-time offsets (`Offset.kind`), in order; empty for a static pattern.
     """
 
     memory: str
@@ -64,6 +134,7 @@ class Operand(NamedTuple):
     start: int = 0
     first_byte: int = 0
     last_byte: int = 0
+    dynamic: tuple[str, ...] = ()
 
     @property
     def partitions(self) -> int:

@@ -7,7 +7,7 @@ semantics, the timeline its costs. Adding an operation is adding one entry.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_TARGETS",
     "REQUIRED",
+    "Control",
     "Fidelity",
     "Limit",
+    "Meeting",
     "Operation",
     "Parameter",
     "ParameterKind",
@@ -52,6 +54,8 @@ class ParameterKind(StrEnum):
     FLAG = "flag"  # scalars
     CHOICE = "choice"  # an enum member's name; scalars
     INTEGERS = "integers"  # an integer, an axis tuple or a flattened pattern; scalars
+    REGISTER = "register"  # a virtual register that is written; scalars
+    INDEX = "index"  # an integer or a virtual register; scalars
     ENGINE = "engine"  # becomes `Instruction.engine`; neither tensors nor scalars
 
     @property
@@ -73,6 +77,22 @@ class ParameterKind(StrEnum):
     def written(self) -> bool:
         """Whether the argument is a tensor the operation writes."""
         return self in (ParameterKind.DESTINATION, ParameterKind.ACCUMULATOR)
+
+
+class Control(StrEnum):
+    """What an instruction does to the order of execution."""
+
+    FOR_BEGIN = "for_begin"
+    FOR_END = "for_end"
+    WHILE_BEGIN = "while_begin"
+    WHILE_END = "while_end"
+
+
+class Meeting(StrEnum):
+    """Whom an instruction waits for."""
+
+    CORES = "cores"  # the other logical NeuronCore
+    RANKS = "ranks"  # the other ranks of a collective
 
 
 class Fidelity(StrEnum):
@@ -121,6 +141,10 @@ class Parameter:
         dtypes: Accepted element types of a tensor argument; empty means every type.
         choices: Accepted names of an operator, activation or enum argument; empty means every one.
         nullable: Whether a parameter that has no default may be given as None.
+        count: Most tensors of a list argument; each takes a tensor slot of its own, called ``name[0]`` and so
+            on. 1 for an argument that is no list.
+        since: First NKI version that has it.
+        until: First NKI version that no longer has it, or None.
     """
 
     name: str
@@ -130,11 +154,23 @@ class Parameter:
     dtypes: frozenset[str] = frozenset()
     choices: frozenset[str] = frozenset()
     nullable: bool = False
+    count: int = 1
+    since: str = "0.3"
+    until: str | None = None
+
+    def spread(self) -> tuple[Parameter, ...]:
+        """Return one parameter per tensor slot: several for a list, of which the first must be given."""
+        if self.count == 1:
+            return (self,)
+        return tuple(
+            replace(self, name=f"{self.name}[{slot}]", count=1, default=self.default if slot == 0 else None)
+            for slot in range(self.count)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of `nki.isa`.
+    """One operation of `nki.isa` or `nki.collectives`, or one mark of a run-time loop.
 
     Every function of `nki.isa` also takes a trailing ``name=None``, which is no part of the table.
 
@@ -151,7 +187,12 @@ class Operation:
         fidelity: Of the values; a function where it depends on the arguments.
         targets: Where it exists.
         since: First NKI version that has it.
+        until: First NKI version that no longer has it, or None.
         source: Where signature, limits and cost come from.
+        module: Where a kernel finds it; empty for what only the frontend records.
+        control: What it does to the order of execution.
+        meeting: Whom it waits for. Then `bind` gives a function of all its `Participant`s instead.
+        observes: Whether its kernel reports what it saw in values (`Registers.observe`).
     """
 
     name: str
@@ -164,14 +205,19 @@ class Operation:
     fidelity: Fidelity | Callable[[Call], Fidelity] = Fidelity.EXACT
     targets: frozenset[str] = ALL_TARGETS
     since: str = "0.3"
+    until: str | None = None
     source: str = ""
+    module: str = "nki.isa"
+    control: Control | None = None
+    meeting: Meeting | None = None
+    observes: bool = False
     tensor_parameters: tuple[Parameter, ...] = field(init=False)
     scalar_parameters: tuple[Parameter, ...] = field(init=False)
     tensor_slots: dict[str, int] = field(init=False)
     scalar_slots: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        tensors = tuple(p for p in self.parameters if p.kind.in_tensors)
+        tensors = tuple(part for p in self.parameters if p.kind.in_tensors for part in p.spread())
         scalars = tuple(p for p in self.parameters if p.kind.in_scalars)
         object.__setattr__(self, "tensor_parameters", tensors)
         object.__setattr__(self, "scalar_parameters", scalars)

@@ -10,13 +10,23 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["FORMAT_VERSION", "AccessPattern", "Instruction", "Program", "Scalar", "Tensor"]
+__all__ = [
+    "FORMAT_VERSION",
+    "AccessPattern",
+    "Constant",
+    "Instruction",
+    "Offset",
+    "Program",
+    "Scalar",
+    "Tensor",
+]
 
 #: Raised whenever the meaning of an encoded program changes; a decoder refuses every other version.
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 
 #: A compile-time argument of an instruction: a number, a flag, the name of an operator, dtype or enum member,
-#: or a list of integers (``iota``'s ``[step, count]`` pairs, flattened).
+#: or a list of integers (``iota``'s ``[step, count]`` pairs, flattened). A virtual register is a list of one
+#: integer, its number, so that a register is never mistaken for a number.
 Scalar = None | bool | int | float | str | tuple[int, ...]
 
 
@@ -29,6 +39,9 @@ class Tensor(msgspec.Struct, frozen=True, array_like=True):
         dtype: A name in `pipeline.emulator.dtypes.DTYPES`.
         buffer: ``"hbm"``, ``"shared_hbm"``, ``"private_hbm"``, ``"sbuf"`` or ``"psum"``.
         line: Line of the submission that created it, 1-based; 0 for inputs.
+        address: ``(first partition, first byte within a partition)`` of an on-chip tensor that its author
+            placed; None where the compiler places it. Placed tensors of one memory may overlap.
+        core: Which of two logical NeuronCores owns it; -1 where both see it (inputs, shared HBM).
     """
 
     name: str
@@ -36,6 +49,36 @@ class Tensor(msgspec.Struct, frozen=True, array_like=True):
     dtype: str
     buffer: str
     line: int = 0
+    address: tuple[int, int] | None = None
+    core: int = -1
+
+
+class Constant(msgspec.Struct, frozen=True, array_like=True):
+    """What a tensor holds before the program starts.
+
+    Attributes:
+        tensor: Index into `Program.tensors`; an HBM tensor that is no input.
+        data: Its elements in row-major order, in the storage type of its dtype, little-endian.
+    """
+
+    tensor: int
+    data: bytes
+
+
+class Offset(msgspec.Struct, frozen=True, array_like=True):
+    """A part of an address that only run time knows.
+
+    Attributes:
+        kind: ``"register"``: a virtual register; ``"scalar"``: the one element of a pattern; ``"vector"``:
+            one element of a pattern per position of the first dimension, which they replace; ``"indirect"``:
+            one element per position of the last dimension, which they replace (tensor indirection).
+        source: Number of the register, or index into `Program.patterns` of a static pattern.
+        stride: Elements of the addressed tensor per unit of the value.
+    """
+
+    kind: str
+    source: int
+    stride: int
 
 
 class AccessPattern(msgspec.Struct, frozen=True, array_like=True):
@@ -50,12 +93,14 @@ class AccessPattern(msgspec.Struct, frozen=True, array_like=True):
         dtype: Element type of this view; differs from the tensor's only after ``.view(dtype)``.
         offset: First element.
         dims: ``(stride, count)`` per dimension, outermost first.
+        offsets: What run time adds. Where there are none the pattern is static.
     """
 
     tensor: int
     dtype: str
     offset: int
     dims: tuple[tuple[int, int], ...]
+    offsets: tuple[Offset, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -78,6 +123,7 @@ class Instruction(msgspec.Struct, frozen=True, array_like=True):
         scalars: One entry per other parameter, in signature order. A parameter that takes a number or a tile
             has an entry in both: None here when the tile is given.
         line: Line of the submission, 1-based.
+        core: Which of two logical NeuronCores runs it.
     """
 
     operation: int
@@ -85,6 +131,7 @@ class Instruction(msgspec.Struct, frozen=True, array_like=True):
     tensors: tuple[int, ...]
     scalars: tuple[Scalar, ...]
     line: int
+    core: int = 0
 
 
 class Program(msgspec.Struct, frozen=True, array_like=True):
@@ -100,7 +147,11 @@ class Program(msgspec.Struct, frozen=True, array_like=True):
         inputs: Indices into `tensors` of the kernel's tensor parameters, in order.
         outputs: Indices into `tensors` of what the kernel returned, in order.
         patterns: Access patterns used, interned.
-        instructions: In program order.
+        instructions: In program order. Those of two cores stand core by core between two points where they
+            meet (a barrier, an exchange, a collective); each core meets at instructions of its own.
+        registers: How many virtual registers each core has.
+        cores: Logical NeuronCores that run it, 1 or 2.
+        constants: Contents of tensors that the kernel brought along.
     """
 
     format_version: int
@@ -113,3 +164,6 @@ class Program(msgspec.Struct, frozen=True, array_like=True):
     outputs: tuple[int, ...]
     patterns: tuple[AccessPattern, ...]
     instructions: tuple[Instruction, ...]
+    registers: int = 0
+    cores: int = 1
+    constants: tuple[Constant, ...] = ()
