@@ -3,7 +3,8 @@ import pytest
 from pipeline.emulator.legality import RULES, Severity, check
 from pipeline.emulator.operations import ISA_FUNCTIONS, IsaFunction
 from pipeline.emulator.program import decode, encode, validate
-from tests.emulator.legality.cases import CASES, one, sbuf
+from tests.emulator.legality.cases import CASES
+from tests.emulator.legality.cases.construction import one, sbuf
 
 #: Every implemented operation exists in every version and on every chip, so tests of these rewrite history.
 ABOUT_HISTORY = {"operation-target", "operation-version"}
