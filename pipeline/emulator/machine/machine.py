@@ -3,32 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.machine.addressing import Addresses
 from pipeline.emulator.machine.errors import MachineError
-from pipeline.emulator.machine.memory import Array, Window, store_of, window_of
-from pipeline.emulator.operations import OPERATIONS, Call, Kernel, ParameterKind, Registers, Severity
+from pipeline.emulator.machine.execution import Decoded, Execution
+from pipeline.emulator.machine.meetings import drive
+from pipeline.emulator.machine.memory import (
+    Array,
+    arena_pitches,
+    arena_store,
+    place_of,
+    store_of,
+    window_of,
+)
+from pipeline.emulator.machine.nodes import cut
+from pipeline.emulator.operations import (
+    OPERATIONS,
+    Call,
+    Kernel,
+    Observation,
+    Operation,
+    ParameterKind,
+    Severity,
+)
 from pipeline.emulator.program.geometry import covers
-from pipeline.emulator.program.instructions import Program
+from pipeline.emulator.program.instructions import Instruction, Program
 from pipeline.emulator.program.lifetimes import Lifetimes
 from pipeline.emulator.program.limits import DEFAULT_LIMITS
-from pipeline.emulator.program.resolution import resolve
+from pipeline.emulator.program.resolution import Resolution, resolve
 
-__all__ = ["Machine"]
+__all__ = ["Machine", "Run"]
 
 _LANES: Final = 128
 _MEMORY_BYTES: Final = 4 << 30
-# What NumPy raises for operands that do not fit. Only a program that skipped legality gets here.
-_NUMPY_ERRORS: Final = (ValueError, TypeError, IndexError, KeyError, OverflowError, ZeroDivisionError)
+# What binding raises for arguments that do not fit. Only a program that skipped legality gets here.
+_BINDING_ERRORS: Final = (ValueError, TypeError, IndexError, KeyError, OverflowError, ZeroDivisionError)
 
 
-#: One instruction, decoded: kernel, patterns, tensors it opens, patterns it uses first, tensors it closes,
-#: and the patterns that die with them.
-_Step = tuple[Kernel, tuple[int, ...], Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
-_NONE: Final[tuple[int, ...]] = ()
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run yields.
+
+    Attributes:
+        outputs: One new array per entry of ``program.outputs``, of its shape and storage dtype.
+        observations: Instructions that met values outside the range in which their function is defined.
+    """
+
+    outputs: list[Array]
+    observations: tuple[Observation, ...]
 
 
 class Machine:
@@ -55,7 +82,7 @@ class Machine:
 
         Args:
             program: Validated by `pipeline.emulator.program.validate`, and legal.
-            budget: Most elements all instructions together may touch.
+            budget: Most elements all instructions together may touch, every iteration of a loop counted.
             memory_bytes: Most bytes of tensors alive at one time.
 
         Raises:
@@ -64,83 +91,72 @@ class Machine:
         """
         self.program = program
         resolution = resolve(program)
-        self._check_budget(resolution.calls, resolution.indices, budget)
+        works = [_work(call) for call in resolution.calls]
+        _check_budget(program, resolution, works, budget)
         lifetimes = Lifetimes.of(program)
-        self.peak_bytes = lifetimes.peak_bytes(program)
+        pitches = arena_pitches(program.tensors)
+        self.peak_bytes = lifetimes.peak_bytes(program) + _LANES * sum(pitches.values())
         if self.peak_bytes > memory_bytes:
             message = f"{self.peak_bytes} bytes of tensors alive at once, limit {memory_bytes}"
             raise MachineError("memory", message)
         first_lines = _first_lines(program, resolution.indices, len(resolution.calls))
         with np.errstate(all="ignore"):
             kernels = [_bind(call, line) for call, line in zip(resolution.calls, first_lines, strict=True)]
-        self._windows: list[Window] = [window_of(pattern) for pattern in program.patterns]
-        overwritten = _overwritten_first(program, lifetimes)
-        self._stores = [
-            store_of(tensor, exposed=index not in overwritten) for index, tensor in enumerate(program.tensors)
-        ]
-        self._steps = _steps(program, lifetimes, [kernels[index] for index in resolution.indices])
+        self._decoded = _decode(program, resolution, lifetimes, pitches, kernels, works, budget)
         self.mutated_inputs = _mutated_inputs(program, resolution.calls, resolution.indices)
 
-    def run(self, inputs: Sequence[Array], *, poison: int = 0) -> list[Array]:
-        """Execute the program.
+    def run(self, inputs: Sequence[Array], *, poison: int = 0, seed: int = 0) -> list[Array]:
+        """Execute the program and return its outputs: `execute` for one rank.
 
         Args:
             inputs: One array per entry of ``program.inputs``, of exactly its shape and storage dtype.
+            poison: See `execute`.
+            seed: See `execute`.
+        """
+        return self.execute([inputs], poison=poison, seed=seed)[0].outputs
+
+    def execute(
+        self, inputs_by_rank: Sequence[Sequence[Array]], *, poison: int = 0, seed: int = 0
+    ) -> list[Run]:
+        """Execute the program, on as many ranks as there are lists of inputs.
+
+        Args:
+            inputs_by_rank: Per rank, one array per entry of ``program.inputs``, of exactly its shape and
+                storage dtype.
             poison: 0 or 1: what uninitialised memory holds. Outputs that differ between the two depend on it.
+            seed: Of the device's random number generators; equal seeds give equal numbers.
 
         Returns:
-            One new array per entry of ``program.outputs``, of its shape and storage dtype.
+            What each rank yields.
 
         Raises:
             ValueError: If the inputs do not match the program's declarations.
-            MachineError: If an instruction fails; names its line.
+            MachineError: If an instruction fails, an address lies outside its tensor, or cores wait for each
+                other in vain; names the line.
         """
-        program, windows, stores = self.program, self._windows, self._stores
-        buffers: list[Array | None] = self._load(inputs)
-        # The last entry is what pattern index -1, an absent tensor, finds.
-        views: list[Array | None] = [None] * (len(windows) + 1)
-        registers = Registers.fresh()
-        position = -1
-        try:
-            with np.errstate(all="ignore"):
-                for position, step in enumerate(self._steps):  # noqa: B007 - the handlers read it
-                    kernel, patterns, opened, fresh, closed, stale = step
-                    for tensor in opened:
-                        buffers[tensor] = stores[tensor].allocate(poison)
-                    for pattern in fresh:
-                        tensor, shape, dtype, offset, strides = windows[pattern]
-                        views[pattern] = np.ndarray(shape, dtype, buffers[tensor], offset, strides)
-                    kernel(registers, *[views[pattern] for pattern in patterns])
-                    for pattern in stale:
-                        views[pattern] = None
-                    for tensor in closed:
-                        buffers[tensor] = None
-        except MemoryError:
-            raise MachineError(
-                "memory", "not enough memory for this instruction", self._line(position)
-            ) from None
-        except _NUMPY_ERRORS as error:
-            raise MachineError("operands", self._describe(position, views), self._line(position)) from error
-        return [self._output(index, buffers, poison) for index in program.outputs]
-
-    def _line(self, position: int) -> int:
-        return self.program.instructions[position].line
-
-    def _describe(self, position: int, views: list[Array | None]) -> str:
-        instruction = self.program.instructions[position]
-        operation = OPERATIONS[self.program.operations[instruction.operation]]
-        operands = [
-            f"{parameter.name} {view.dtype}{list(view.shape)}"
-            for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True)
-            if (view := views[pattern]) is not None
+        executions = [
+            Execution(self._decoded, self._load(inputs), poison=poison, seed=seed, rank=rank)
+            for rank, inputs in enumerate(inputs_by_rank)
         ]
-        return f"{operation.name} cannot run on {', '.join(operands)}"
+        with np.errstate(all="ignore"):
+            drive(self.program, [execution.cores() for execution in executions])
+        return [
+            Run(
+                [execution.output(index) for index in self.program.outputs],
+                tuple(
+                    observation
+                    for registers in execution.registers
+                    for observation in registers.observations.values()
+                ),
+            )
+            for execution in executions
+        ]
 
-    def _load(self, inputs: Sequence[Array]) -> list[Array | None]:
+    def _load(self, inputs: Sequence[Array]) -> dict[int, Array]:
         program = self.program
         if len(inputs) != len(program.inputs):
             raise ValueError(f"{len(inputs)} inputs given, the program takes {len(program.inputs)}")
-        buffers: list[Array | None] = [None] * len(program.tensors)
+        buffers: dict[int, Array] = {}
         for index, array in zip(program.inputs, inputs, strict=True):
             tensor = program.tensors[index]
             storage = DTYPES[tensor.dtype].storage
@@ -150,23 +166,59 @@ class Machine:
                     f"{storage}{list(tensor.shape)} declared"
                 )
             buffers[index] = np.array(array, order="C").reshape(-1)
+        for constant in program.constants:
+            storage = DTYPES[program.tensors[constant.tensor].dtype].storage
+            buffers[constant.tensor] = np.frombuffer(constant.data, storage).copy()
         return buffers
 
-    def _output(self, index: int, buffers: list[Array | None], poison: int) -> Array:
-        buffer = buffers[index]
-        if buffer is None:
-            buffer = self._stores[index].allocate(poison)
-        return buffer.reshape(self.program.tensors[index].shape)
 
-    def _check_budget(self, calls: list[Call], indices: list[int], budget: int) -> None:
-        costs = [_work(call) for call in calls]
-        total = 0
-        for position, index in enumerate(indices):
-            total += costs[index]
-            if total > budget:
-                raise MachineError(
-                    "budget", f"touches more than {budget} elements by this instruction", self._line(position)
-                )
+def _decode(
+    program: Program,
+    resolution: Resolution,
+    lifetimes: Lifetimes,
+    pitches: dict[tuple[int, str], int],
+    kernels: Sequence[Kernel],
+    works: Sequence[int],
+    budget: int,
+) -> Decoded:
+    arenas = {key: len(program.tensors) + number for number, key in enumerate(pitches)}
+    places = [
+        place_of(index, tensor, arenas, pitches.get((tensor.core, tensor.buffer), 0))
+        for index, tensor in enumerate(program.tensors)
+    ]
+    overwritten = _overwritten_first(program, lifetimes)
+    stores = [
+        store_of(tensor, exposed=index not in overwritten) for index, tensor in enumerate(program.tensors)
+    ]
+    given = {*program.inputs, *(constant.tensor for constant in program.constants)}
+    return Decoded(
+        program=program,
+        cores=cut(program, resolution, lifetimes, kernels, works),
+        windows=[
+            None if pattern.offsets else window_of(pattern, places[pattern.tensor])
+            for pattern in program.patterns
+        ],
+        stores=[*stores, *map(arena_store, pitches.values())],
+        arenas=range(len(stores), len(stores) + len(pitches)),
+        standing=tuple(
+            tensor for tensor in lifetimes.standing - given if program.tensors[tensor].address is None
+        ),
+        addresses=Addresses(program, places),
+        budget=budget,
+    )
+
+
+def _check_budget(program: Program, resolution: Resolution, works: Sequence[int], budget: int) -> None:
+    """Refuse a program that is too much work even if every loop runs once."""
+    total = 0
+    for position, index in enumerate(resolution.indices):
+        total += works[index]
+        if total > budget:
+            raise MachineError(
+                "budget",
+                f"touches more than {budget} elements by this instruction",
+                program.instructions[position].line,
+            )
 
 
 def _work(call: Call) -> int:
@@ -188,7 +240,7 @@ def _bind(call: Call, line: int) -> Kernel:
             raise MachineError("illegal", f"{name}: {parameter.name}={value} is not among its choices", line)
     try:
         return call.operation.bind(call)
-    except _NUMPY_ERRORS as error:
+    except _BINDING_ERRORS as error:
         raise MachineError("illegal", f"{name}: these arguments have no meaning", line) from error
 
 
@@ -199,43 +251,27 @@ def _first_lines(program: Program, indices: list[int], calls: int) -> list[int]:
     return lines
 
 
-def _steps(program: Program, lifetimes: Lifetimes, kernels: list[Kernel]) -> list[_Step]:
-    tensor_of = [pattern.tensor for pattern in program.patterns]
-    used: dict[int, list[int]] = {tensor: [] for group in lifetimes.closed.values() for tensor in group}
-    for group in lifetimes.views.values():
-        for pattern in group:
-            if tensor_of[pattern] in used:
-                used[tensor_of[pattern]].append(pattern)
-    steps: list[_Step] = []
-    for position, (instruction, kernel) in enumerate(zip(program.instructions, kernels, strict=True)):
-        closed = lifetimes.closed.get(position, _NONE)
-        stale = [pattern for tensor in closed for pattern in used[tensor]] if closed else _NONE
-        opened, fresh = lifetimes.opened.get(position, _NONE), lifetimes.views.get(position, _NONE)
-        steps.append((kernel, instruction.tensors, opened, fresh, closed, stale))
-    return steps
-
-
 def _overwritten_first(program: Program, lifetimes: Lifetimes) -> set[int]:
     """Return the tensors of which nothing can be seen that their first instruction did not write."""
     overwritten: set[int] = set()
     for position, tensors in lifetimes.opened.items():
         instruction = program.instructions[position]
         operation = OPERATIONS[program.operations[instruction.operation]]
-        tensors_used = [program.patterns[p].tensor if p >= 0 else -1 for p in instruction.tensors]
+        used = [program.patterns[p].tensor if p >= 0 else -1 for p in instruction.tensors]
         for tensor in tensors:
-            slot = tensors_used.index(tensor)
-            accumulates = (
-                operation.tensor_parameters[slot].kind is ParameterKind.ACCUMULATOR
-                and instruction.scalars[operation.scalar_slots["accumulate"]]
-            )
-            if (
-                tensors_used.count(tensor) == 1
-                and operation.tensor_parameters[slot].kind.written
-                and not accumulates
-                and covers(program, program.patterns[instruction.tensors[slot]])
-            ):
+            # The first instruction of a loop opens what others use, and one that gathers its indices.
+            if used.count(tensor) == 1 and _overwrites(program, operation, instruction, used.index(tensor)):
                 overwritten.add(tensor)
     return overwritten
+
+
+def _overwrites(program: Program, operation: Operation, instruction: Instruction, slot: int) -> bool:
+    kind = operation.tensor_parameters[slot].kind
+    if kind is ParameterKind.ACCUMULATOR:
+        writes = not instruction.scalars[operation.scalar_slots["accumulate"]]
+    else:
+        writes = kind is ParameterKind.DESTINATION
+    return writes and covers(program, program.patterns[instruction.tensors[slot]])
 
 
 def _mutated_inputs(program: Program, calls: list[Call], indices: list[int]) -> tuple[int, ...]:

@@ -46,6 +46,7 @@ class ParameterKind(StrEnum):
 
     DESTINATION = "destination"  # written; tensors
     ACCUMULATOR = "accumulator"  # written, and read when it accumulates; tensors
+    UPDATED = "updated"  # written in part, so that the rest of it stays what it was; tensors
     SOURCE = "source"  # read; tensors
     OPERAND = "operand"  # a number or a (P, 1) tile; tensors and scalars
     OPERATOR = "operator"  # an ALU operator's name; scalars
@@ -64,6 +65,7 @@ class ParameterKind(StrEnum):
         return self in (
             ParameterKind.DESTINATION,
             ParameterKind.ACCUMULATOR,
+            ParameterKind.UPDATED,
             ParameterKind.SOURCE,
             ParameterKind.OPERAND,
         )
@@ -76,7 +78,7 @@ class ParameterKind(StrEnum):
     @property
     def written(self) -> bool:
         """Whether the argument is a tensor the operation writes."""
-        return self in (ParameterKind.DESTINATION, ParameterKind.ACCUMULATOR)
+        return self in (ParameterKind.DESTINATION, ParameterKind.ACCUMULATOR, ParameterKind.UPDATED)
 
 
 class Control(StrEnum):

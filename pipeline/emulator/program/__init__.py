@@ -5,6 +5,7 @@ hostile until `validate` has passed it.
 """
 
 from pipeline.emulator.program.codec import decode, encode, hash_program
+from pipeline.emulator.program.errors import ProgramError
 from pipeline.emulator.program.instructions import (
     FORMAT_VERSION,
     AccessPattern,
@@ -16,7 +17,7 @@ from pipeline.emulator.program.instructions import (
     Tensor,
 )
 from pipeline.emulator.program.limits import DEFAULT_LIMITS, ProgramLimits
-from pipeline.emulator.program.validation import ProgramError, validate
+from pipeline.emulator.program.validation import validate
 
 __all__ = [
     "DEFAULT_LIMITS",

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
+from pipeline.emulator.program.errors import ProgramError
 from pipeline.emulator.program.instructions import FORMAT_VERSION, Program
 from pipeline.emulator.program.limits import DEFAULT_LIMITS, ProgramLimits
-from pipeline.emulator.program.validation import ProgramError
 
 __all__ = ["decode", "encode", "hash_program"]
 

@@ -33,7 +33,12 @@ def may_overlap(dims: Iterable[tuple[int, int]]) -> bool:
 
 
 def covers(program: Program, pattern: AccessPattern) -> bool:
-    """Return whether a pattern that lies within its tensor touches every byte of it."""
+    """Return whether a pattern that lies within its tensor touches every byte of it.
+
+    Never for a pattern whose address only run time knows.
+    """
+    if pattern.offsets:
+        return False
     size = DTYPES[pattern.dtype].itemsize
     for _, count in pattern.dims:
         size *= count

@@ -41,7 +41,7 @@ class Tensor(msgspec.Struct, frozen=True, array_like=True):
         line: Line of the submission that created it, 1-based; 0 for inputs.
         address: ``(first partition, first byte within a partition)`` of an on-chip tensor that its author
             placed; None where the compiler places it. Placed tensors of one memory may overlap.
-        core: Which of two logical NeuronCores owns it; -1 where both see it (inputs, shared HBM).
+        core: Which logical NeuronCore owns it; -1 where two share it (inputs, shared HBM).
     """
 
     name: str
@@ -50,7 +50,7 @@ class Tensor(msgspec.Struct, frozen=True, array_like=True):
     buffer: str
     line: int = 0
     address: tuple[int, int] | None = None
-    core: int = -1
+    core: int = 0
 
 
 class Constant(msgspec.Struct, frozen=True, array_like=True):

@@ -99,15 +99,17 @@ def _operand(program: Program, index: int) -> Operand:
     memory = memory_of(program.tensors[pattern.tensor].buffer)
     shape = pattern.shape or (1,)
     strides = tuple([stride for stride, _ in pattern.dims]) or (1,)
+    dynamic = tuple([offset.kind for offset in pattern.offsets])
     if memory == "hbm":
-        return Operand(memory, pattern.dtype, shape, strides)
+        return Operand(memory, pattern.dtype, shape, strides, dynamic=dynamic)
     width = partition_elements(program, index)
     start, column = divmod(pattern.offset, width)
     if memory == "sbuf":
-        return Operand(memory, pattern.dtype, shape, strides, start)
+        return Operand(memory, pattern.dtype, shape, strides, start, dynamic=dynamic)
     itemsize = DTYPES[pattern.dtype].itemsize
     low = high = column
     for stride, count in pattern.dims[1:]:
         reach = stride * (count - 1)
         low, high = low + min(0, reach), high + max(0, reach)
-    return Operand(memory, pattern.dtype, shape, strides, start, low * itemsize, (high + 1) * itemsize - 1)
+    first, last = low * itemsize, (high + 1) * itemsize - 1
+    return Operand(memory, pattern.dtype, shape, strides, start, first, last, dynamic)

@@ -1,0 +1,157 @@
+"""Validation of a program's instructions: arguments, registers, and loops that begin and end."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipeline.emulator.operations import (
+    OPERATIONS,
+    OPERATORS,
+    REQUIRED,
+    Control,
+    Operation,
+    Parameter,
+    ParameterKind,
+)
+from pipeline.emulator.program.declarations import check_line
+from pipeline.emulator.program.errors import ProgramError, show
+from pipeline.emulator.program.instructions import Instruction, Program, Scalar
+from pipeline.emulator.targets import ENGINES
+
+__all__ = ["check_instructions"]
+
+_MAX_INTEGERS: Final = 64
+_INTEGER_BOUND: Final = 1 << 62
+_MAX_DEPTH: Final = 16  # of nested loops
+_CLOSES: Final = {Control.FOR_END: Control.FOR_BEGIN, Control.WHILE_END: Control.WHILE_BEGIN}
+
+
+def check_instructions(program: Program, sizes: list[int]) -> int:
+    """Check the instructions and return how many elements they touch, each counted once.
+
+    Args:
+        program: Its declarations are well formed.
+        sizes: Elements per pattern.
+
+    Raises:
+        ProgramError: At the first instruction that is not well formed.
+    """
+    operations = [OPERATIONS[name] for name in program.operations]
+    cores = [_core_of(program, index) for index in range(len(sizes))] if program.cores > 1 else []
+    open_loops: list[list[Control]] = [[] for _ in range(program.cores)]
+    executed = 0
+    for index, instruction in enumerate(program.instructions):
+        operation = _check_instruction(index, instruction, operations, program, len(sizes))
+        if operation.control is not None:
+            _follow(index, operation.control, open_loops[instruction.core])
+        for pattern in instruction.tensors:
+            if pattern >= 0 and cores and cores[pattern] not in (-1, instruction.core):
+                raise ProgramError(
+                    "core", f"instruction {index}: core {instruction.core} uses a tensor of another core"
+                )
+        executed += max((sizes[pattern] for pattern in instruction.tensors if pattern >= 0), default=0)
+    if any(open_loops):
+        raise ProgramError("loop", "a loop does not end")
+    return executed
+
+
+def _core_of(program: Program, pattern: int) -> int:
+    """Return the core that owns what a pattern touches, its index tensors included; -1 for no one core."""
+    view = program.patterns[pattern]
+    tensors = [view.tensor]
+    tensors += [program.patterns[o.source].tensor for o in view.offsets if o.kind != "register"]
+    owners = {program.tensors[tensor].core for tensor in tensors} - {-1}
+    if len(owners) > 1:
+        raise ProgramError("core", f"pattern {pattern}: tensors of two cores")
+    return owners.pop() if owners else -1
+
+
+def _follow(index: int, control: Control, loops: list[Control]) -> None:
+    if control not in _CLOSES:
+        loops.append(control)
+        if len(loops) > _MAX_DEPTH:
+            raise ProgramError("loop", f"instruction {index}: more than {_MAX_DEPTH} nested loops")
+    elif not loops or loops.pop() is not _CLOSES[control]:
+        raise ProgramError("loop", f"instruction {index}: ends a loop that did not begin")
+
+
+def _check_instruction(
+    index: int, instruction: Instruction, operations: list[Operation], program: Program, patterns: int
+) -> Operation:
+    if not 0 <= instruction.operation < len(operations):
+        raise ProgramError(
+            "operation", f"instruction {index}: operation {instruction.operation} does not exist"
+        )
+    operation = operations[instruction.operation]
+    if not 0 <= instruction.engine < len(ENGINES):
+        raise ProgramError(
+            "engine", f"{_where(index, operation)}: engine {instruction.engine} does not exist"
+        )
+    if not 0 <= instruction.core < program.cores:
+        raise ProgramError("core", f"{_where(index, operation)}: core {instruction.core} of {program.cores}")
+    tensors, scalars = instruction.tensors, instruction.scalars
+    check_line("instruction", instruction.line)
+    if len(tensors) != len(operation.tensor_parameters):
+        raise ProgramError(
+            "tensor_count",
+            f"{_where(index, operation)}: {len(tensors)} tensors, takes {len(operation.tensor_parameters)}",
+        )
+    if len(scalars) != len(operation.scalar_parameters):
+        raise ProgramError(
+            "scalar_count",
+            f"{_where(index, operation)}: {len(scalars)} scalars, takes {len(operation.scalar_parameters)}",
+        )
+    for parameter, pattern in zip(operation.tensor_parameters, tensors, strict=True):
+        if not -1 <= pattern < patterns:
+            raise ProgramError(
+                "tensor_index",
+                f"{_where(index, operation)}: pattern {pattern} of {parameter.name} does not exist",
+            )
+        required = parameter.kind is not ParameterKind.OPERAND and parameter.default is REQUIRED
+        if pattern < 0 and required and not parameter.nullable:
+            raise ProgramError("tensor_missing", f"{_where(index, operation)}: {parameter.name} is absent")
+    for parameter, value in zip(operation.scalar_parameters, scalars, strict=True):
+        if not _is_good(parameter, value, program.registers):
+            raise ProgramError(
+                "scalar_value", f"{_where(index, operation)}: {parameter.name} is {show(value)}"
+            )
+        if (
+            parameter.kind is ParameterKind.OPERAND
+            and value is not None
+            and tensors[operation.tensor_slots[parameter.name]] >= 0
+        ):
+            raise ProgramError(
+                "operand_twice", f"{_where(index, operation)}: {parameter.name} is both a tile and a number"
+            )
+    return operation
+
+
+def _where(index: int, operation: Operation) -> str:
+    return f"instruction {index} ({operation.name})"
+
+
+def _is_good(parameter: Parameter, value: Scalar, registers: int) -> bool:
+    kind = parameter.kind
+    if value is None:
+        # An absent number, operand or operator; what must be given is for the operation's limits to say.
+        return kind is ParameterKind.OPERAND or (parameter.default is None and kind is not ParameterKind.FLAG)
+    if kind is ParameterKind.FLAG:
+        return isinstance(value, bool)
+    if kind is ParameterKind.OPERAND or kind is ParameterKind.NUMBER:
+        return isinstance(value, float) or _is_integer(value)
+    if kind is ParameterKind.INTEGERS:
+        return _is_integer(value) or (
+            isinstance(value, tuple) and len(value) <= _MAX_INTEGERS and all(map(_is_integer, value))
+        )
+    if kind is ParameterKind.REGISTER or kind is ParameterKind.INDEX:
+        if isinstance(value, tuple):
+            return len(value) == 1 and _is_integer(value[0]) and 0 <= value[0] < registers
+        return kind is ParameterKind.INDEX and _is_integer(value)
+    if kind is ParameterKind.OPERATOR:
+        # Which operators an operation takes is legality's business; an unknown name is nobody's.
+        return isinstance(value, str) and value in OPERATORS
+    return isinstance(value, str) and value in parameter.choices
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _INTEGER_BOUND
