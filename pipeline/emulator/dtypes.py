@@ -1,8 +1,10 @@
-"""NKI data types: names, widths and their NumPy storage.
+"""NKI data types: names, widths, their NumPy storage, and which chips and versions have them.
 
 NKI names are strings (``"bfloat16"``), because kernels compare and print them as such. Storage is NumPy
 with `ml_dtypes` for what NumPy lacks. ``tfloat32`` is stored as float32 and truncated on the tensor engine.
-Source: facts/nki.md section 2.8.
+A packed type is stored as one unsigned word per four elements: element ``i`` in bits ``i * width`` and up, so
+that the first lies at the lowest address (little-endian), as the CPU references of the MX guide pack them.
+Source: facts/nki.md section 2.8; nki.language 0.6 docstrings of the types.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ from typing import Final
 import ml_dtypes
 import numpy as np
 
-__all__ = ["DTYPES", "DType", "dtype_named"]
+__all__ = ["DTYPES", "PACKED", "DType", "dtype_named"]
+
+_ALL: Final = frozenset({"trn1", "trn2", "trn3"})
+_V4: Final = frozenset({"trn3"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +27,27 @@ class DType:
 
     Attributes:
         name: The Neuron documentation's name, without the ``nl.`` prefix.
-        storage: NumPy dtype of one stored element.
-        kind: ``"float"``, ``"int"`` or ``"uint"``; ``bool_`` counts as ``"uint"``.
+        storage: NumPy dtype of one stored element; of a packed type, the word that holds four.
+        kind: ``"float"``, ``"int"``, ``"uint"`` or ``"packed"``; ``bool_`` counts as ``"uint"``.
         mantissa_bits: Explicit mantissa bits of a float type (0 for integers); gives the unit roundoff
-            ``2 ** -(mantissa_bits + 1)``.
+            ``2 ** -(mantissa_bits + 1)``. Of a packed type, those of its elements.
+        targets: Chips that have it.
+        since: First NKI version that has it.
+        element: NumPy dtype of one of the four elements of a packed type, else None.
+        largest_exponent: Unbiased exponent of the largest finite element of a packed type, which the OCP
+            Microscaling specification calls ``emax``.
+        source: Where targets and version come from.
     """
 
     name: str
     storage: np.dtype[np.generic]
     kind: str
     mantissa_bits: int = 0
+    targets: frozenset[str] = _ALL
+    since: str = "0.3"
+    element: np.dtype[np.generic] | None = None
+    largest_exponent: int = 0
+    source: str = "nki.api.shared.rst, Supported Data Types"
 
     @property
     def itemsize(self) -> int:
@@ -43,29 +59,76 @@ class DType:
         """Whether values are floating point."""
         return self.kind == "float"
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether one stored element holds four values, which only the MX instructions see."""
+        return self.kind == "packed"
 
-def _entry(name: str, storage: object, kind: str, mantissa_bits: int = 0) -> tuple[str, DType]:
-    return name, DType(name, np.dtype(storage), kind, mantissa_bits)  # type: ignore[call-overload]
+
+def _float(name: str, storage: object, mantissa_bits: int) -> DType:
+    return DType(name, np.dtype(storage), "float", mantissa_bits)  # type: ignore[call-overload]
 
 
-DTYPES: Final[dict[str, DType]] = dict(
-    [
-        _entry("float32", np.float32, "float", 23),
-        _entry("tfloat32", np.float32, "float", 10),
-        _entry("bfloat16", ml_dtypes.bfloat16, "float", 7),
-        _entry("float16", np.float16, "float", 10),
-        _entry("float8_e4m3", ml_dtypes.float8_e4m3, "float", 3),
-        _entry("float8_e4m3fn", ml_dtypes.float8_e4m3fn, "float", 3),
-        _entry("float8_e5m2", ml_dtypes.float8_e5m2, "float", 2),
-        _entry("int8", np.int8, "int"),
-        _entry("int16", np.int16, "int"),
-        _entry("int32", np.int32, "int"),
-        _entry("uint8", np.uint8, "uint"),
-        _entry("uint16", np.uint16, "uint"),
-        _entry("uint32", np.uint32, "uint"),
-        _entry("bool_", np.bool_, "uint"),
-    ]
-)
+def _packed(name: str, storage: object, element: object, mantissa_bits: int, largest_exponent: int) -> DType:
+    return DType(
+        name,
+        np.dtype(storage),  # type: ignore[call-overload]
+        "packed",
+        mantissa_bits,
+        _V4,
+        element=np.dtype(element),  # type: ignore[call-overload]
+        largest_exponent=largest_exponent,
+        source="nki.language docstrings, NKI 0.6: for the MX instructions of NeuronCore-v4",
+    )
+
+
+def _integer(name: str, storage: object) -> DType:
+    return DType(name, np.dtype(storage), name.rstrip("0123456789"))  # type: ignore[call-overload]
+
+
+#: Every type by name. Packed types stand before the integers of equal storage, so that a table made from
+#: storage to name finds the integer.
+DTYPES: Final[dict[str, DType]] = {
+    dtype.name: dtype
+    for dtype in (
+        _float("float32", np.float32, 23),
+        _float("tfloat32", np.float32, 10),
+        _float("bfloat16", ml_dtypes.bfloat16, 7),
+        _float("float16", np.float16, 10),
+        _float("float8_e4m3", ml_dtypes.float8_e4m3, 3),
+        DType(
+            "float8_e4m3fn",
+            np.dtype(ml_dtypes.float8_e4m3fn),
+            "float",
+            3,
+            _V4,
+            source="neuronx-cc error EVRF051 (facts/nki.md section 1.6): not on trn1 and trn2",
+        ),
+        _float("float8_e5m2", ml_dtypes.float8_e5m2, 2),
+        DType(
+            "float8_e8m0fnu",
+            np.dtype(ml_dtypes.float8_e8m0fnu),
+            "float",
+            0,
+            _V4,
+            since="0.5",
+            source="NKI 0.5.0 release notes: scales of nc_matmul_mx and quantize_mx, hence NeuronCore-v4",
+        ),
+        _packed("float8_e4m3fn_x4", np.uint32, ml_dtypes.float8_e4m3fn, 3, 8),
+        _packed("float8_e5m2_x4", np.uint32, ml_dtypes.float8_e5m2, 2, 15),
+        _packed("float4_e2m1fn_x4", np.uint16, ml_dtypes.float4_e2m1fn, 1, 2),
+        _integer("int8", np.int8),
+        _integer("int16", np.int16),
+        _integer("int32", np.int32),
+        _integer("uint8", np.uint8),
+        _integer("uint16", np.uint16),
+        _integer("uint32", np.uint32),
+        DType("bool_", np.dtype(np.bool_), "uint"),
+    )
+}
+
+#: The packed types.
+PACKED: Final = frozenset(name for name, dtype in DTYPES.items() if dtype.is_packed)
 
 
 def dtype_named(name: str) -> DType:

@@ -8,34 +8,17 @@ from functools import lru_cache
 from typing import Final
 
 from pipeline.emulator.dtypes import DTYPES
-from pipeline.emulator.frontend import creation, matrices, movement, reductions
-from pipeline.emulator.frontend.elementwise import FUNCTIONS
 from pipeline.emulator.frontend.enums import ENUMS
 from pipeline.emulator.frontend.inventory import DOCUMENTED
+from pipeline.emulator.frontend.namespace import FUNCTIONS, OPERATORS
 from pipeline.emulator.frontend.values import NL_DTYPES, MemoryRegion, TileSize
 from pipeline.emulator.operations import ISA_FUNCTIONS, OPERATIONS
 from pipeline.emulator.targets import TARGETS
 
 __all__ = ["is_name_of_nki", "is_parameter_of_nki"]
 
-#: Loops, slices and queries of `nki.language` that are no operations.
-_PLAIN: Final = (
-    "affine_range",
-    "sequential_range",
-    "static_range",
-    "ds",
-    "program_id",
-    "num_programs",
-    "program_ndim",
-    "device_print",
-    "is_hbm",
-    "is_on_chip",
-    "is_sbuf",
-    "is_psum",
-    "no_reorder",
-    "hbm",
-    "tile_size",
-)
+#: Values of `nki.language` that no registry holds.
+_PLAIN: Final = ("hbm", "no_reorder", "tile_size")
 _ENGINES: Final = ("tensor_engine", "vector_engine", "scalar_engine", "gpsimd_engine")
 _MODULES: Final = {"nl": "nl", "nki.language": "nl", "nisa": "nisa", "nki.isa": "nisa", "nki": "nki"}
 
@@ -44,9 +27,8 @@ _MODULES: Final = {"nl": "nl", "nki.language": "nl", "nisa": "nisa", "nki.isa": 
 def _list_names() -> dict[str, frozenset[str]]:
     language = {
         *_PLAIN,
-        *(name for module in (creation, movement, matrices, reductions) for name in module.__all__),
-        *reductions.REDUCTIONS,
         *FUNCTIONS,
+        *OPERATORS,
         *NL_DTYPES,
         *(region.name for region in MemoryRegion),
         *DOCUMENTED["nki.language"],
@@ -57,7 +39,7 @@ def _list_names() -> dict[str, frozenset[str]]:
     }
     isa = {*ISA_FUNCTIONS, *OPERATIONS, *ENUMS, *members, *_ENGINES}
     return {
-        "nl": frozenset(language - {"new_tile", "REDUCTIONS"}),
+        "nl": frozenset(language),
         "nisa": frozenset(isa),
         "nki": frozenset({"jit", "simulate", "language", "isa", *DOCUMENTED["nki"]}),
     }

@@ -13,17 +13,21 @@ from pipeline.emulator.targets import ENGINES
 class ProgramBuilder:
     """Collects tensors and instructions; every line number is the instruction's position plus 10."""
 
-    def __init__(self, target: str = "trn2", version: str = "0.6") -> None:
-        self.target, self.version = target, version
+    def __init__(self, target: str = "trn2", version: str = "0.6", cores: int = 1) -> None:
+        self.target, self.version, self.cores = target, version, cores
         self.tensors: list[Tensor] = []
         self.inputs: list[int] = []
         self.outputs: list[int] = []
         self.patterns: dict[AccessPattern, int] = {}
         self.operations: dict[str, int] = {}
         self.instructions: list[Instruction] = []
+        self.registers = 0
 
-    def tensor(self, shape: tuple[int, ...], dtype: str = "float32", buffer: str = "sbuf") -> int:
-        self.tensors.append(Tensor(f"t{len(self.tensors)}", shape, dtype, buffer, 1))
+    def tensor(
+        self, shape: tuple[int, ...], dtype: str = "float32", buffer: str = "sbuf", core: int = 0
+    ) -> int:
+        owner = -1 if self.cores > 1 and buffer in ("hbm", "shared_hbm") else core
+        self.tensors.append(Tensor(f"t{len(self.tensors)}", shape, dtype, buffer, 1, core=owner))
         return len(self.tensors) - 1
 
     def input(self, shape: tuple[int, ...], dtype: str = "float32") -> int:
@@ -51,12 +55,16 @@ class ProgramBuilder:
         count = len(range(c0, c1, cs))
         return self.view(tensor, (width, r1 - r0), (cs, count), offset=r0 * width + c0)
 
-    def add(self, name: str, engine: str | None = None, **arguments: Any) -> None:
-        """Append an instruction; a tensor argument is a tensor index or a view."""
+    def add(self, name: str, engine: str | None = None, core: int = 0, **arguments: Any) -> None:
+        """Append an instruction of a core; a tensor argument is a tensor index or a view."""
         operation = OPERATIONS[name]
         tensors: list[int] = []
         scalars: list[Any] = []
         for parameter in operation.parameters:
+            if parameter.count > 1:
+                parts = zip(parameter.spread(), arguments.pop(parameter.name, None) or (), strict=False)
+                arguments.update((part.name, value) for part, value in parts)
+        for parameter in (part for listed in operation.parameters for part in listed.spread()):
             if parameter.kind is ParameterKind.ENGINE:
                 continue
             value = arguments.pop(parameter.name, parameter.default)
@@ -79,6 +87,7 @@ class ProgramBuilder:
                 tuple(tensors),
                 tuple(scalars),
                 len(self.instructions) + 10,
+                core,
             )
         )
 
@@ -108,4 +117,6 @@ class ProgramBuilder:
             tuple(self.outputs),
             tuple(self.patterns),
             tuple(self.instructions),
+            registers=self.registers,
+            cores=self.cores,
         )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Iterator, Sequence
 from operator import index as as_index
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
@@ -22,9 +23,14 @@ __all__ = [
     "ndarray",
     "new_tile",
     "ones",
+    "rows_of",
     "zeros",
     "zeros_like",
 ]
+
+#: Rows of an SBUF tile, and elements of a row that any data type fits several times over.
+_PARTITIONS: Final = 128
+_ROW: Final = 2048
 
 
 def ndarray(
@@ -41,21 +47,17 @@ def ndarray(
         dtype: Data type.
         buffer: Memory.
         name: What messages call it.
-        address: Fixed address; not emulated.
+        address: Where an on-chip tensor lies: first partition and first byte within a partition.
     """
     recorder = active_recorder()
     region = buffer_named(buffer)
     sizes = _sizes(shape)
     kind = dtype_of(dtype)
-    if address is not None:
-        raise KernelError(
-            KernelErrorKind.UNSUPPORTED,
-            "nl.ndarray(address=) is not emulated yet: overlapping allocations cannot be modelled",
-        )
-    storage = recorder.declare(sizes, str(kind), region, name)
+    place = _placed(address, region)
+    storage = recorder.declare(sizes, str(kind), region, name, address=place)
     tensor = NkiTensor(storage, kind, contiguous(sizes))
     if storage.on_chip:
-        _check_tile(tensor, recorder.target)
+        _check_tile(tensor, recorder.target, place or (0, 0))
     return tensor
 
 
@@ -69,20 +71,31 @@ def full(
 ) -> NkiTensor:
     """Allocate a tensor filled with a constant."""
     tensor = ndarray(shape, dtype, buffer, name)
-    value = fill_value if DTYPES[tensor.dtype].is_float else _whole(fill_value, tensor)
+    value = _fill_value(fill_value, tensor)
     memset = INSTRUCTIONS["memset"]
     if tensor._on_chip:
         memset(tensor, value)
         return tensor
     # Engines cannot write HBM: fill one tile and copy it over the rows.
-    rows = tensor.reshape((prod(tensor.shape[:-1]), tensor.shape[-1]))
-    height = min(128, rows.shape[0])
-    tile = ndarray((height, rows.shape[1]), dtype)
-    memset(tile, value)
-    for start in range(0, rows.shape[0], height):
-        count = min(height, rows.shape[0] - start)
-        INSTRUCTIONS["dma_copy"](rows[start : start + count], tile[0:count])
+    tile: NkiTensor | None = None
+    for rows in rows_of(tensor):
+        if tile is None:
+            tile = new_tile(rows.shape, tensor.dtype)
+            memset(tile, value)
+        INSTRUCTIONS["dma_copy"](rows, tile[0 : rows.shape[0], 0 : rows.shape[1]])
     return tensor
+
+
+def rows_of(tensor: NkiTensor) -> Iterator[NkiTensor]:
+    """Yield a fresh HBM tensor piece by piece, the largest first, each as rows that fit an SBUF tile."""
+    flat = tensor.reshape((tensor.size,))
+    width = min(_ROW, tensor.size)
+    whole = tensor.size // width
+    for start in range(0, whole, _PARTITIONS):
+        count = min(_PARTITIONS, whole - start)
+        yield flat[start * width : (start + count) * width].reshape((count, width))
+    if tensor.size % width:
+        yield flat[whole * width :].reshape((1, tensor.size % width))
 
 
 def zeros(shape: Sequence[int], dtype: Any, buffer: Any = MemoryRegion.sbuf, name: str = "") -> NkiTensor:
@@ -95,15 +108,51 @@ def ones(shape: Sequence[int], dtype: Any, buffer: Any = MemoryRegion.sbuf, name
     return full(shape, 1, dtype, buffer, name)
 
 
-def zeros_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
+def zeros_like(x: Any, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
     """Allocate zeros with the shape, and by default the data type, of `x`; in SBUF if no memory is given."""
-    kind = x.dtype if dtype is None else dtype
-    return zeros(x.shape, kind, MemoryRegion.sbuf if buffer is None else buffer, name)
+    model = _model("zeros_like", x)
+    kind = model.dtype if dtype is None else dtype
+    return zeros(model.shape, kind, MemoryRegion.sbuf if buffer is None else buffer, name)
 
 
-def empty_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
+def empty_like(x: Any, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
     """Allocate a tensor with the shape, and by default the data type and memory, of `x`."""
-    return ndarray(x.shape, x.dtype if dtype is None else dtype, x.buffer if buffer is None else buffer, name)
+    model = _model("empty_like", x)
+    kind = model.dtype if dtype is None else dtype
+    return ndarray(model.shape, kind, model.buffer if buffer is None else buffer, name)
+
+
+def _model(function: str, x: Any) -> NkiTensor:
+    if isinstance(x, NkiTensor):
+        return x
+    raise KernelError(
+        KernelErrorKind.COMPILE_ERROR, f"nl.{function} takes a tensor, not {type(x).__name__} {str(x)[:40]!r}"
+    )
+
+
+def _placed(address: Any, region: MemoryRegion) -> tuple[int, int] | None:
+    """Return an address as the program holds it.
+
+    Raises:
+        KernelError: If it is no pair of integers, or the tensor lies in HBM.
+    """
+    if address is None:
+        return None
+    try:
+        partition, byte = [as_index(part) for part in address]
+    except (TypeError, ValueError):
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            "nl.ndarray: address must be (first partition, first byte within a partition), not "
+            f"{str(address)[:60]}",
+        ) from None
+    if region not in (MemoryRegion.sbuf, MemoryRegion.psum) or partition < 0 or byte < 0:
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"nl.ndarray: address {(partition, byte)} in {region.name}; tensors in SBUF and PSUM have "
+            "addresses, from (0, 0) on",
+        )
+    return partition, byte
 
 
 def _sizes(shape: Any) -> tuple[int, ...]:
@@ -122,7 +171,7 @@ def _sizes(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def _check_tile(tile: NkiTensor, target: Target) -> None:
+def _check_tile(tile: NkiTensor, target: Target, address: tuple[int, int]) -> None:
     """Refuse a tile that no on-chip memory could hold, where its author can see it."""
     shape = tile.shape
     if len(shape) < 2:
@@ -146,11 +195,29 @@ def _check_tile(tile: NkiTensor, target: Target) -> None:
             f"{tile!r} needs {needed} bytes per partition; {tile.buffer.name} has {capacity} on "
             f"{target.name}; use smaller tiles",
         )
+    partition, byte = address
+    if partition + shape[0] > target.partitions or byte + needed > capacity:
+        raise KernelError(
+            KernelErrorKind.ILLEGAL_ON_TARGET,
+            f"{tile!r} at address {address} ends at partition {partition + shape[0]} and byte "
+            f"{byte + needed}; {tile.buffer.name} has {target.partitions} partitions of {capacity} bytes on "
+            f"{target.name}",
+        )
 
 
-def _whole(value: float, tensor: NkiTensor) -> int:
-    if not float(value).is_integer():
+def _fill_value(value: Any, tensor: NkiTensor) -> float | int:
+    """Return a constant as `nisa.memset` takes it: whole numbers for what holds integers."""
+    if not isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"cannot fill {tensor!r} with {type(value).__name__} {str(value)[:40]!r}: the value must be a "
+            "number",
+        )
+    number: float = value if isinstance(value, int | float) else value.item()
+    if DTYPES[tensor.dtype].is_float:
+        return number
+    if not float(number).is_integer():
         raise KernelError(
             KernelErrorKind.COMPILE_ERROR, f"cannot fill {tensor!r} with {value}: it holds integers"
         )
-    return int(value)
+    return int(number)

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.creation import new_tile
+from pipeline.emulator.frontend.emission import activated, combined, copied, scaled
+from pipeline.emulator.frontend.enums import Engine
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.functions import LanguageFunction
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.recorder import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
@@ -16,9 +17,9 @@ from pipeline.emulator.frontend.values import DType, MemoryRegion
 from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.operations.operators import OPERATORS
 
-__all__ = ["FUNCTIONS", "require_tile"]
+__all__ = ["ELEMENTWISE", "require_tile"]
 
-_BINARY: Final = [
+_BINARY: Final = (
     "add",
     "subtract",
     "multiply",
@@ -40,8 +41,8 @@ _BINARY: Final = [
     "logical_and",
     "logical_or",
     "logical_xor",
-]
-_ACTIVATED: Final = [
+)
+_ACTIVATED: Final = (
     "exp",
     "log",
     "sqrt",
@@ -63,8 +64,8 @@ _ACTIVATED: Final = [
     "square",
     "sign",
     "arctan",
-]
-#: Functions the simulator has and the hardware does not. Source: NKI 0.6 release notes, known issues.
+)
+#: Functions the simulator has and the hardware does not. Source: NKI 0.4 release notes, known issues.
 _REFUSED: Final = ("divide", "mod", "fmod")
 
 
@@ -89,7 +90,6 @@ def require_tile(value: object, function: str) -> NkiTensor:
 
 
 def _binary(name: str, x: Any, y: Any, dtype: Any) -> NkiTensor:
-    operator = FUNCTIONS[name]
     if not isinstance(x, NkiTensor) and not isinstance(y, NkiTensor):
         require_tile(x, name)
     if isinstance(x, NkiTensor) and isinstance(y, NkiTensor):
@@ -99,29 +99,16 @@ def _binary(name: str, x: Any, y: Any, dtype: Any) -> NkiTensor:
             raise KernelError(
                 KernelErrorKind.COMPILE_ERROR,
                 f"nl.{name} of {x!r} and {y!r}: shapes must be equal, tiles are not broadcast; use "
-                "nl.broadcast_to, or "
-                f"nisa.tensor_scalar for a (P, 1) operand",
+                "nl.broadcast_to, or nisa.tensor_scalar for a (P, 1) operand",
             )
-        result = new_tile(x.shape, _wider(x.dtype, y.dtype) if dtype is None else dtype)
-        INSTRUCTIONS["tensor_tensor"](result, x, y, op=operator)
-        return result
+        return combined(x, name, y, _wider(x.dtype, y.dtype) if dtype is None else dtype)
     tile = require_tile(x if isinstance(x, NkiTensor) else y, name)
-    result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
-    number = y if tile is x else x
-    INSTRUCTIONS["tensor_scalar"](result, tile, op0=operator, operand0=number, reverse0=tile is not x)
-    return result
+    return scaled(tile, name, y if tile is x else x, reverse=tile is not x, dtype=dtype)
 
 
 def _wider(first: DType, second: DType) -> DType:
     """Return the type that holds both: the float one, then the longer one."""
     return max(first, second, key=lambda name: (DTYPES[name].is_float, DTYPES[name].itemsize))
-
-
-def _activated(name: str, x: Any, dtype: Any) -> NkiTensor:
-    tile = require_tile(x, name)
-    result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
-    INSTRUCTIONS["activation"](result, op=FUNCTIONS[name], data=tile)
-    return result
 
 
 def _make_binary(name: str) -> Callable[..., NkiTensor]:
@@ -133,7 +120,7 @@ def _make_binary(name: str) -> Callable[..., NkiTensor]:
 
 def _make_activated(name: str) -> Callable[..., NkiTensor]:
     def call(x: Any, dtype: Any = None) -> NkiTensor:
-        return _activated(name, x, dtype)
+        return activated(require_tile(x, name), name, dtype)
 
     return call
 
@@ -158,19 +145,16 @@ def reciprocal(x: Any, dtype: Any = None) -> NkiTensor:
 
 def rsqrt(x: Any, dtype: Any = None) -> NkiTensor:
     """Return ``1 / sqrt(x)``, since NKI 0.5 on the gpsimd engine, which does not reach PSUM."""
-    recorder = active_recorder()
-    if VERSIONS.index(recorder.version) < VERSIONS.index("0.5"):
-        return _activated("rsqrt", x, dtype)
     tile = require_tile(x, "rsqrt")
+    if _before("0.5"):
+        return activated(tile, "rsqrt", dtype)
     if tile.buffer is MemoryRegion.psum:
         raise KernelError(
             KernelErrorKind.ILLEGAL_ON_TARGET,
             f"nl.rsqrt of {tile!r}: it runs on the gpsimd engine, which cannot reach PSUM; use "
             "nisa.activation(op=nl.rsqrt)",
         )
-    result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
-    INSTRUCTIONS["tensor_scalar"](result, tile, op0=FUNCTIONS["rsqrt"], operand0=0.0)
-    return result
+    return scaled(tile, "rsqrt", 0.0, dtype=dtype)
 
 
 def power(x: Any, y: Any, dtype: Any = None) -> NkiTensor:
@@ -186,41 +170,59 @@ def power(x: Any, y: Any, dtype: Any = None) -> NkiTensor:
 
 def negative(x: Any, dtype: Any = None) -> NkiTensor:
     """Return ``-x``."""
-    return _binary("multiply", require_tile(x, "negative"), -1.0, dtype)
+    return scaled(require_tile(x, "negative"), "multiply", -1.0, dtype=dtype)
 
 
 def logical_not(x: Any, dtype: Any = None) -> NkiTensor:
     """Return 1 where `x` is 0, else 0: an exclusive or with 1, as documented."""
-    return _binary("logical_xor", require_tile(x, "logical_not"), 1.0, dtype)
+    return scaled(require_tile(x, "logical_not"), "logical_xor", 1.0, dtype=dtype)
 
 
 def invert(x: Any, dtype: Any = None) -> NkiTensor:
     """Return the bitwise complement: an exclusive or with all ones."""
     tile = require_tile(x, "invert")
-    return _binary("bitwise_xor", tile, -1 if DTYPES[tile.dtype].kind == "int" else _all_ones(tile), dtype)
+    kind = DTYPES[tile.dtype]
+    ones = -1 if kind.kind == "int" else (1 << (8 * kind.itemsize)) - 1
+    return scaled(tile, "bitwise_xor", ones, dtype=dtype)
 
 
 def copy(x: Any, dtype: Any = None) -> NkiTensor:
-    """Return a copy of a tile in SBUF."""
+    """Return a copy of a tile in SBUF, bit for bit where the data type stays.
+
+    Before NKI 0.6 the scalar engine makes it, through float32 and from SBUF only (NKI 0.4.0 release notes,
+    known issues).
+    """
     tile = require_tile(x, "copy")
+    if not _before("0.6"):
+        return copied(tile, dtype)
+    recorder = active_recorder()
+    if tile.buffer is MemoryRegion.psum:
+        raise KernelError(
+            KernelErrorKind.ILLEGAL_ON_TARGET,
+            f"nl.copy of {tile!r}: until NKI 0.6 it copies within SBUF only, this kernel is compiled for "
+            f"{recorder.version}; use nisa.tensor_copy",
+        )
+    if recorder.target.name == "trn1":
+        return activated(tile, "copy", dtype)
     result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
-    INSTRUCTIONS["tensor_copy"](result, tile)
+    INSTRUCTIONS["tensor_copy"](result, tile, engine=Engine.scalar)
     return result
 
 
-def _all_ones(tile: NkiTensor) -> int:
-    return int((1 << (8 * DTYPES[tile.dtype].itemsize)) - 1)
+def _before(version: str) -> bool:
+    return VERSIONS.index(active_recorder().version) < VERSIONS.index(version)
 
 
-#: Every element-wise name of `nki.language`; those without a call can only be passed as ``op=``.
-FUNCTIONS: Final[dict[str, LanguageFunction]] = {
-    **{name: LanguageFunction(name, _make_binary(name)) for name in _BINARY},
-    **{name: LanguageFunction(name, _make_activated(name)) for name in _ACTIVATED},
-    **{name: LanguageFunction(name, _make_refused(name)) for name in _REFUSED},
-    **{name: LanguageFunction(name, None) for name in ("bypass", "prelu", "sin")},
-    "average": LanguageFunction("average", None, operator="average"),
-    **{
-        function.__name__: LanguageFunction(function.__name__, function)
-        for function in (reciprocal, rsqrt, power, negative, logical_not, invert, copy)
-    },
+#: Every element-wise function of one instruction, by name.
+ELEMENTWISE: Final[dict[str, Callable[..., NkiTensor]]] = {
+    **{name: _make_binary(name) for name in _BINARY},
+    **{name: _make_activated(name) for name in _ACTIVATED},
+    **{name: _make_refused(name) for name in _REFUSED},
+    "reciprocal": reciprocal,
+    "rsqrt": rsqrt,
+    "power": power,
+    "negative": negative,
+    "logical_not": logical_not,
+    "invert": invert,
+    "copy": copy,
 }

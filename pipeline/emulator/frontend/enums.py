@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Final
 
 __all__ = ["ENUMS", "Engine", "NcVersion"]
@@ -53,12 +53,14 @@ class MatmulPerfMode(Enum):
     double_row = "double_row"
 
 
-class NcVersion(Enum):
-    """``nisa.nc_version``: trn1, trn2 and trn3."""
+class NcVersion(IntEnum):
+    """``nisa.nc_version``: trn1, trn2 and trn3; ordered, as public kernels compare generations."""
 
     gen2 = 2
     gen3 = 3
     gen4 = 4
+
+    __str__ = Enum.__str__
 
 
 class DmaEngine(Enum):
@@ -78,3 +80,7 @@ ENUMS: Final[dict[str, type[Enum]]] = {
     "nc_version": NcVersion,
     "dma_engine": DmaEngine,
 }
+
+for _name, _enum in ENUMS.items():
+    # What a kernel prints is what it wrote.
+    _enum.__name__ = _enum.__qualname__ = _name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import PurePath
 
 __all__ = ["KernelError", "KernelErrorKind", "MissingName", "NkiValidationError"]
 
@@ -25,6 +26,7 @@ class KernelError(Exception):
         kind: Which verdict it amounts to.
         message: What, where, which limit, what to do; one line.
         line: Line of the submission, 1-based; 0 where none applies.
+        file: That the line is of; empty where a kernel is one file, as a submission is.
     """
 
     def __init__(self, kind: KernelErrorKind | str, message: str, line: int = 0) -> None:
@@ -32,9 +34,12 @@ class KernelError(Exception):
         self.kind = KernelErrorKind(kind)
         self.message = message
         self.line = line
+        self.file = ""
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.message}" if self.line else self.message
+        where = f"line {self.line}: " if self.line else ""
+        file = f"{PurePath(self.file).name}, " if where and self.file else ""
+        return f"{file}{where}{self.message}"
 
 
 class MissingName(KernelError, AttributeError):

@@ -13,7 +13,7 @@ from pipeline.emulator.frontend.recorder import note_failure
 from pipeline.emulator.operations.activations import ACTIVATIONS
 from pipeline.emulator.operations.operators import OPERATORS
 
-__all__ = ["LanguageFunction", "activation_name", "call_checked", "checked", "operator_name"]
+__all__ = ["LanguageFunction", "activation_name", "call_checked", "checked", "named", "operator_name"]
 
 #: Documented activation functions that the machine does not compute.
 _MISSING_ACTIVATIONS: Final = frozenset({"prelu"})
@@ -46,17 +46,25 @@ class LanguageFunction:
         """Call the language function.
 
         Raises:
-            KernelError: If the emulator knows it as an operator only.
+            KernelError: If it is an operator and nothing else.
         """
         if self._call is not None:
             return call_checked(self.name, self._call, args, kwargs)
-        raise KernelError(
-            KernelErrorKind.UNSUPPORTED,
-            f"calling nl.{self.name} is not emulated yet; it can be passed as op= of an nki.isa function",
+        error = KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"nl.{self.name} is an operator, not a function: pass it as op= of an nki.isa function",
         )
+        note_failure(error)
+        raise error
 
     def __repr__(self) -> str:
         return f"nl.{self.name}"
+
+
+@functools.cache
+def named(name: str) -> LanguageFunction:
+    """Return the operator or activation function called `name`, for instructions that we emit ourselves."""
+    return LanguageFunction(name, None)
 
 
 def call_checked(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.inventory import missing_name
+import sys
+
+from pipeline.emulator.frontend.errors import KernelError
+from pipeline.emulator.frontend.inventory import LEGACY, legacy_dialect, missing_name
 from pipeline.emulator.frontend.recorder import Session
 
 __all__ = ["explain_import"]
@@ -12,17 +14,25 @@ __all__ = ["explain_import"]
 def explain_import(error: ImportError, session: Session) -> KernelError | None:
     """Return what an import error amounts to where it concerns NKI, else None."""
     # Any text, or none: an ImportError can be raised by hand.
-    package, _, rest = str(error.name or "").partition(".")
-    if package == "neuronxcc":
-        return KernelError(
-            KernelErrorKind.COMPILE_ERROR,
-            f"imports neuronxcc.nki, the legacy dialect, which NKI {session.version} refuses (an error since "
-            "0.4.0); import nki, nki.language and nki.isa",
-        )
+    name = str(error.name or "")
+    package = name.partition(".")[0]
+    if package == LEGACY:
+        return legacy_dialect(session.version)
     if package == "nki":
         # `from nki.x import y` turns our explanation into a bare ImportError; the session remembers it.
         if session.missing is not None and not isinstance(error, ModuleNotFoundError):
             return session.missing
-        if rest:
-            return missing_name("nki", rest.partition(".")[0], ("isa", "language", "typing"))
+        return _missing_module(name)
+    return None
+
+
+def _missing_module(name: str) -> KernelError | None:
+    """Return the error for the first part of a dotted name that is no module of ours."""
+    parent, *rest = name.split(".")
+    while rest:
+        child = rest.pop(0)
+        if f"{parent}.{child}" not in sys.modules:
+            modules = [known for known in sys.modules if known.rpartition(".")[0] == parent]
+            return missing_name(parent, child, [known.rpartition(".")[2] for known in modules])
+        parent = f"{parent}.{child}"
     return None

@@ -15,6 +15,7 @@ from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import activation_name, operator_name
 from pipeline.emulator.frontend.inventory import unexpected_keyword
 from pipeline.emulator.frontend.recorder import Recorder, active_recorder, calling_line, note_failure
+from pipeline.emulator.frontend.registers import VirtualRegister
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
 from pipeline.emulator.operations import (
@@ -69,11 +70,14 @@ class _Role:
     OPERAND = 1
     SCALAR = 2
     ENGINE = 3
+    LIST = 4
 
 
 def _role(parameter: Parameter) -> int:
     if parameter.kind is ParameterKind.ENGINE:
         return _Role.ENGINE
+    if parameter.count > 1:
+        return _Role.LIST
     if parameter.kind is ParameterKind.OPERAND:
         return _Role.OPERAND
     return _Role.TENSOR if parameter.kind.in_tensors else _Role.SCALAR
@@ -137,10 +141,15 @@ class IsaFunction:
             elif role == _Role.ENGINE:
                 engine = value
                 continue
+            elif role == _Role.LIST:
+                listed = self._listed(parameter, value)
+                tensors += [-1 if tensor is None else recorder.pattern_of(tensor) for tensor in listed]
+                arguments += listed
+                continue
             scalars.append(
                 value if value is default and value is not REQUIRED else self._scalar(parameter, value)
             )
-        if self.__name__ == "nc_matmul":
+        if "accumulate" in self._operation.scalar_slots:
             self._resolve_accumulation(recorder, arguments, scalars)
         chosen = self._choose_engine(engine, arguments, scalars)
         operation = recorder.operations.get(self.__name__)
@@ -196,6 +205,8 @@ class IsaFunction:
                     parameter, value, f"an enum member, one of {', '.join(sorted(parameter.choices))}"
                 )
             result = value.name
+        elif kind is ParameterKind.REGISTER or kind is ParameterKind.INDEX:
+            result = self._register(parameter, value)
         else:
             result = _integers(value)
             if result is None:
@@ -207,6 +218,29 @@ class IsaFunction:
                 f"does not take {parameter.name}={result}; it takes {', '.join(sorted(parameter.choices))}"
             )
         return result
+
+    def _register(self, parameter: Parameter, value: Any) -> Scalar:
+        if isinstance(value, VirtualRegister):
+            if parameter.kind is ParameterKind.REGISTER and value.frozen:
+                raise self._refuse(
+                    f"writes {parameter.name}, the counter of a run-time loop, which only the loop may change"
+                )
+            return (value.number,)
+        if parameter.kind is ParameterKind.INDEX and (number := _integers(value)) is not None:
+            return number
+        wanted = "a register" if parameter.kind is ParameterKind.REGISTER else "an integer or a register"
+        raise self._wrong(parameter, value, f"{wanted} (nisa.register_alloc)")
+
+    def _listed(self, parameter: Parameter, value: Any) -> list[NkiTensor | None]:
+        """Return a list of tensors, filled up with None to the slots there are."""
+        if value is REQUIRED or (value is None and parameter.default is REQUIRED):
+            raise self._missing_or_wrong(parameter, value, "a list of tensors")
+        given = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+        if not all(isinstance(tensor, NkiTensor) for tensor in given):
+            raise self._wrong(parameter, value, "a list of tensors")
+        if len(given) > parameter.count:
+            raise self._refuse(f"{parameter.name} has {len(given)} tensors, the limit is {parameter.count}")
+        return [*given, *[None] * (parameter.count - len(given))]
 
     def _choose_engine(
         self, engine: object, arguments: Sequence[NkiTensor | None], scalars: Sequence[Scalar]
@@ -316,5 +350,5 @@ def _memory(buffer: MemoryRegion) -> str:
 
 
 INSTRUCTIONS: Final[dict[str, Callable[..., NkiInstruction]]] = {
-    name: IsaFunction(operation) for name, operation in OPERATIONS.items()
+    name: IsaFunction(operation) for name, operation in OPERATIONS.items() if operation.module == "nki.isa"
 }

@@ -1,7 +1,7 @@
-"""Names a kernel asks for in vain: removed ones with their replacement, documented ones not emulated yet.
+"""Names and keywords a kernel asks for in vain: what became of them, and what to write instead.
 
-Sources: migration guide and release notes of NKI 0.3 to 0.6 (facts/nki.md sections 1.3, 1.4 and 4.6) for what
-was removed; the type stubs of NKI 0.6 (section 4.4) for what is documented.
+The answers come from the toolchain matrix; what it does not know may be newer than it, so a name that nothing
+is known of is a gap of the emulator's, not the kernel's mistake.
 """
 
 from __future__ import annotations
@@ -11,71 +11,17 @@ from difflib import get_close_matches
 from typing import Final
 
 from pipeline.emulator.frontend.errors import KernelErrorKind, MissingName
-from pipeline.emulator.operations import ISA_FUNCTIONS
+from pipeline.emulator.toolchain import CHANGES, NEWEST, OLDEST, Name, find, holds_in, names_in
 
-__all__ = ["DOCUMENTED", "missing_name", "unexpected_keyword"]
+__all__ = ["DOCUMENTED", "LEGACY", "legacy_dialect", "missing_name", "unexpected_keyword"]
 
-_SLICE: Final = (
-    "index with integer slices t[a:b, c:d], nl.ds(start, size), or t.ap(pattern=[[stride, count], ...])"
-)
+#: Package of the legacy dialect.
+LEGACY: Final = "neuronxcc"
 
-#: Per module: names of earlier dialects, and what to write now.
-_REMOVED: Final[dict[str, dict[str, str]]] = {
-    "nki": {
-        "benchmark": "call the @nki.jit kernel and measure outside it",
-        "profile": "profile with neuron-explorer",
-        "baremetal": "use @nki.jit and call the kernel with NumPy arrays",
-        "simulate_kernel": "use nki.simulate(kernel)(*arrays)",
-        "trace": "use @nki.jit",
-    },
-    "nki.language": {
-        "arange": _SLICE,
-        "mgrid": _SLICE,
-        "par_dim": "the first dimension of an on-chip tensor is the partition: write a plain integer",
-        "spmd_dim": "launch with kernel[lnc](...)",
-        "nc": "launch with kernel[lnc](...)",
-        "loop_reduce": "accumulate with nisa.tensor_tensor, or in PSUM",
-        "atomic_rmw": "use nisa.dma_compute",
-        "all_reduce": "use nki.collectives.all_reduce",
-        "static_cast": "copy into a tile of the other dtype with nisa.tensor_copy",
-        "finfo": "write the constant",
-        "fp32": "use nl.float32",
-    },
-    "nki.isa": {
-        "tensor_copy_dynamic_src": "use nisa.tensor_copy with src.ap(..., scalar_offset=)",
-        "tensor_copy_dynamic_dst": "use nisa.tensor_copy with dst.ap(..., scalar_offset=)",
-        "builtin_custom_op": "there is no replacement",
-    },
-}
-
-#: Per module: documented names that this emulator does not implement.
+#: Per module: the names that the newest version has.
 DOCUMENTED: Final[dict[str, frozenset[str]]] = {
-    "nki": frozenset({"collectives", "compiler", "experimental"}),
-    "nki.language": frozenset(
-        [
-            "float8_e8m0fnu",
-            "float8_e4m3fn_x4",
-            "float8_e5m2_x4",
-            "float4_e2m1fn_x4",
-            "rand",
-            "random_seed",
-            "shared_constant",
-            "load_transpose2d",
-            "gather_flattened",
-            "where",
-            "cos",
-            "tan",
-            "ceil",
-            "floor",
-            "trunc",
-            "all",
-            "dropout",
-            "dynamic_range",
-            "fori_loop",
-            "while_loop",
-        ]
-    ),
-    "nki.isa": frozenset({*ISA_FUNCTIONS, "VirtualRegister"}),
+    module: frozenset(name.name for name in names_in(module))
+    for module in ("nki", "nki.language", "nki.isa", "nki.typing", "nki.collectives")
 }
 
 #: Keywords of earlier dialects, and what replaced them.
@@ -89,31 +35,62 @@ _REMOVED_KEYWORDS: Final = {
     "imm": "renamed to src",
     "expr": "use pattern=[[step, count], ...], offset= and channel_multiplier=",
     "pred": "use pattern=, offset=, channel_multiplier= and cmp_op=",
+    "num_channels": "pass channel_ids to collective_permute_implicit",
 }
 
-_SHORT: Final = {"nki": "nki", "nki.language": "nl", "nki.isa": "nisa"}
+_SHORT: Final = {"nki.language": "nl", "nki.isa": "nisa"}
 
 
-def missing_name(module: str, name: str, known: Iterable[str]) -> MissingName:
+def missing_name(module: str, name: str, known: Iterable[str], version: str = NEWEST) -> MissingName:
     """Return the error for a name that `module` does not have.
 
     Args:
-        module: ``nki``, ``nki.language``, ``nki.isa`` or a submodule.
+        module: ``nki`` or a submodule.
         name: What was asked for.
         known: Names the module has.
+        version: NKI version of the kernel.
     """
+    if module.partition(".")[0] == LEGACY:
+        return legacy_dialect(version)
     shown = f"{_SHORT.get(module, module)}.{name}"
-    replacement = _REMOVED.get(module, {}).get(name)
-    if replacement is not None:
-        return MissingName(
-            KernelErrorKind.COMPILE_ERROR,
-            f"{shown} was removed from NKI (it belongs to neuronxcc.nki); {replacement}",
-        )
-    if name in DOCUMENTED.get(module, frozenset()):
+    found = find(module, name)
+    if found is not None and not found.exists_in(version):
+        return MissingName(KernelErrorKind.COMPILE_ERROR, f"{shown} {_absence(found, version)}")
+    if found is not None:
         return MissingName(KernelErrorKind.UNSUPPORTED, f"{shown} is not emulated yet")
     close = get_close_matches(name, list(known), n=3)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    return MissingName(KernelErrorKind.COMPILE_ERROR, f"{module} has no {name!r}{hint}")
+    return MissingName(
+        KernelErrorKind.UNSUPPORTED,
+        f"{shown} is in no version of NKI up to {NEWEST}, the newest that this emulator knows{hint}",
+    )
+
+
+def legacy_dialect(version: str) -> MissingName:
+    """Return the error for a kernel of the dialect before `nki`.
+
+    Args:
+        version: NKI version of the kernel.
+    """
+    since = CHANGES["legacy-namespace"].since
+    imports, advice = (
+        "imports neuronxcc.nki, the legacy dialect, which",
+        "import nki, nki.language and nki.isa",
+    )
+    if holds_in(version, since, None):
+        reason = f"{imports} NKI {version} refuses (an error since {since}.0); {advice}"
+        return MissingName(KernelErrorKind.COMPILE_ERROR, reason)
+    reason = f"{imports} NKI {version} still takes and this emulator does not speak; {advice}"
+    return MissingName(KernelErrorKind.UNSUPPORTED, reason)
+
+
+def _absence(name: Name, version: str) -> str:
+    """Return why a version does not have a name that others have or had."""
+    if name.until is None or not holds_in(version, name.until, None):
+        return f"exists since NKI {name.since}; this kernel is compiled for {version}"
+    if name.until == OLDEST:
+        return f"was removed from NKI (it belongs to neuronxcc.nki); {name.instead}"
+    return f"was removed in NKI {name.until}; {name.instead}"
 
 
 def unexpected_keyword(keyword: str, known: Iterable[str]) -> str:

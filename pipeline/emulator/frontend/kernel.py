@@ -6,15 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
-import numpy as np
-
-from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.execution import execute_kernel
 from pipeline.emulator.frontend.recorder import active_session
-from pipeline.emulator.frontend.signature import bind_arguments, record_kernel
-from pipeline.emulator.frontend.values import dtype_of
-from pipeline.emulator.program import validate
 
 __all__ = ["Kernel", "jit", "simulate"]
 
@@ -34,33 +28,44 @@ class Kernel:
 
     Attributes:
         function: The undecorated function.
+        cores: Logical NeuronCores it is launched on.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], cores: int = 1) -> None:
         self.function = function
+        self.cores = cores
         functools.update_wrapper(self, function)
 
     def __getitem__(self, lnc: Any) -> Kernel:
-        if lnc in (1, (1,)):
-            return self
-        if lnc in (2, (2,)):
+        """Return the kernel as it is launched on `lnc` logical NeuronCores.
+
+        Raises:
+            KernelError: If the grid is not 1 or 2, or the target has no two cores to join.
+        """
+        cores = lnc[0] if isinstance(lnc, tuple) and len(lnc) == 1 else lnc
+        if cores not in (1, 2) or isinstance(cores, bool):
             raise KernelError(
-                KernelErrorKind.UNSUPPORTED,
-                "kernel[2]: two logical NeuronCores are not emulated yet; launch with kernel[1]",
+                KernelErrorKind.COMPILE_ERROR, f"kernel[{lnc!r}]: the launch grid is lnc, which is 1 or 2"
             )
-        raise KernelError(
-            KernelErrorKind.COMPILE_ERROR, f"kernel[{lnc!r}]: the launch grid is lnc, which is 1 or 2"
-        )
+        target = active_session().target
+        if cores == 2 and target.name == "trn1":
+            raise KernelError(
+                KernelErrorKind.ILLEGAL_ON_TARGET,
+                "kernel[2]: trn1 has no logical NeuronCores of two; launch with kernel[1]",
+            )
+        return Kernel(self.function, int(cores))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run inline inside another kernel; on NumPy arrays outside.
+        """Run inline inside another kernel; on NumPy arrays or torch tensors outside.
 
         Raises:
             KernelError: Whatever is wrong with the kernel.
         """
         if active_session().recorder is not None:
             return self.function(*args, **kwargs)
-        return _execute(self.function, args, kwargs)
+        # For pytest: what a kernel raises points at the kernel.
+        __tracebackhide__ = True
+        return execute_kernel(active_session(), self.function, self.cores, args, kwargs)
 
 
 def jit(fn: Callable[..., Any] | None = None, **kwargs: Any) -> Any:
@@ -90,36 +95,3 @@ def jit(fn: Callable[..., Any] | None = None, **kwargs: Any) -> Any:
 def simulate(kernel: Callable[..., Any]) -> Any:
     """Return a callable that executes `kernel` on NumPy arrays."""
     return jit(kernel)
-
-
-def _execute(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record `function` for these arguments, run the program, and return what the kernel returned.
-
-    Arrays that the kernel writes are updated in place, as `nki.simulate` documents.
-    """
-    # Executing is for interactive use; a child that only records must not load the machine.
-    from pipeline.emulator.legality import Severity, check, mutated_inputs
-    from pipeline.emulator.machine import Machine, MachineError
-
-    arguments = bind_arguments(function, args, kwargs)
-    arrays = {name: _as_stored(value) for name, value in arguments.items() if isinstance(value, np.ndarray)}
-    program, many = record_kernel(active_session(), function, arguments, arrays)
-    validate(program)
-    for violation in check(program):
-        if violation.severity is Severity.ERROR:
-            raise KernelError(KernelErrorKind.ILLEGAL_ON_TARGET, violation.message, violation.line)
-    written = [program.inputs[place] for place in mutated_inputs(program)]
-    outputs = tuple(dict.fromkeys((*program.outputs, *written)))
-    try:
-        results = Machine(msgspec.structs.replace(program, outputs=outputs)).run(list(arrays.values()))
-    except MachineError as error:
-        raise KernelError(KernelErrorKind.RUNTIME_ERROR, error.message, error.line) from None
-    for index, name in zip(program.inputs, arrays, strict=True):
-        if index in written:
-            arguments[name][...] = results[outputs.index(index)]
-    return tuple(results[: len(program.outputs)]) if many else results[0]
-
-
-def _as_stored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an argument in the data type a kernel sees it in: 64-bit types arrive as 32-bit ones."""
-    return np.asarray(array, DTYPES[dtype_of(array.dtype, narrow=True)].storage)

@@ -1,17 +1,17 @@
-"""`nki.language`: products, transposes and the identity matrix. Source: their docstrings, NKI 0.6."""
+"""`nki.language`: matrix products and transposes. Source: their docstrings, NKI 0.6."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pipeline.emulator.frontend.creation import ndarray, new_tile
-from pipeline.emulator.frontend.elementwise import FUNCTIONS, require_tile
+from pipeline.emulator.frontend.creation import new_tile
+from pipeline.emulator.frontend.elementwise import require_tile
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
 
-__all__ = ["matmul", "shared_identity_matrix", "transpose"]
+__all__ = ["matmul", "transpose"]
 
 
 def matmul(x: Any, y: Any, transpose_x: bool = False) -> NkiTensor:
@@ -35,21 +35,18 @@ def matmul(x: Any, y: Any, transpose_x: bool = False) -> NkiTensor:
 
 
 def transpose(x: Any, dtype: Any = None) -> NkiTensor:
-    """Return the transpose of a two-dimensional tile, in PSUM."""
+    """Return the transpose of a two-dimensional tile, in PSUM.
+
+    The tensor engine transposes without converting, so another data type costs a copy.
+    """
     tile = require_tile(x, "transpose")
     if tile.ndim != 2:
         raise KernelError(KernelErrorKind.COMPILE_ERROR, f"nl.transpose of {tile!r}: it needs two dimensions")
-    result = new_tile(
-        (tile.shape[1], tile.shape[0]), tile.dtype if dtype is None else dtype, MemoryRegion.psum
-    )
+    shape = (tile.shape[1], tile.shape[0])
+    result = new_tile(shape, tile.dtype, MemoryRegion.psum)
     INSTRUCTIONS["nc_transpose"](result, tile)
-    return result
-
-
-def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: NkiTensor | None = None) -> NkiTensor:
-    """Build the identity matrix of order `n` in SBUF: one where partition and column agree."""
-    difference = ndarray((n, n), "int32")
-    INSTRUCTIONS["iota"](difference, pattern=[[-1, n]], offset=0, channel_multiplier=1)
-    result = ndarray((n, n), dtype) if dst is None else dst
-    INSTRUCTIONS["tensor_scalar"](result, difference, op0=FUNCTIONS["equal"], operand0=0.0)
-    return result
+    if dtype is None or dtype == tile.dtype:
+        return result
+    converted = new_tile(shape, dtype, MemoryRegion.psum)
+    INSTRUCTIONS["tensor_copy"](converted, result)
+    return converted

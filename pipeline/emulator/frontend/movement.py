@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from operator import index as as_index
+from typing import Any, Final
 
 from pipeline.emulator.frontend.creation import new_tile
 from pipeline.emulator.frontend.elementwise import require_tile
+from pipeline.emulator.frontend.emission import copied, repeated
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
 
-__all__ = ["broadcast_to", "expand_dims", "load", "store"]
+__all__ = ["broadcast_to", "device_print", "expand_dims", "load", "load_transpose2d", "store"]
 
-#: Columns of one matrix product: a float32 PSUM bank.
-_BANK = 512
+#: Partitions that one shuffle reaches.
+_QUADRANT: Final = 32
 
 
 def load(src: Any, dtype: Any = None) -> NkiTensor:
     """Copy an HBM tensor into a new SBUF tile of the same shape."""
-    _require_hbm(src, "load", "src")
-    tile = new_tile(src.shape, src.dtype if dtype is None else dtype)
-    INSTRUCTIONS["dma_copy"](tile, src)
+    source = _require_hbm(src, "load", "src")
+    tile = new_tile(source.shape, source.dtype if dtype is None else dtype)
+    INSTRUCTIONS["dma_copy"](tile, source)
     return tile
+
+
+def load_transpose2d(src: Any, dtype: Any = None) -> NkiTensor:
+    """Copy the transpose of a two-dimensional HBM tensor into a new SBUF tile."""
+    source = _require_hbm(src, "load_transpose2d", "src")
+    if source.ndim != 2:
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR, f"nl.load_transpose2d of {source!r}: it needs two dimensions"
+        )
+    tile = new_tile((source.shape[1], source.shape[0]), source.dtype)
+    INSTRUCTIONS["dma_transpose"](tile, source, axes=(1, 0))
+    return tile if dtype is None or dtype == source.dtype else copied(tile, dtype)
 
 
 def store(dst: Any, value: Any) -> None:
@@ -42,14 +56,21 @@ def store(dst: Any, value: Any) -> None:
 def expand_dims(x: Any, axis: int) -> NkiTensor:
     """Return a view with a new dimension of size 1."""
     tile = require_tile(x, "expand_dims")
-    return tile.expand_dim(axis if axis >= 0 else axis + tile.ndim + 1)
+    try:
+        position = as_index(axis)
+    except TypeError:
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"nl.expand_dims: axis must be an integer, not {type(axis).__name__}",
+        ) from None
+    return tile.expand_dim(position if position >= 0 else position + tile.ndim + 1)
 
 
 def broadcast_to(x: Any, shape: Sequence[int], dtype: Any = None) -> NkiTensor:
     """Return a tile of `shape` that repeats `x` along its dimensions of size 1.
 
-    Free dimensions are repeated by a view. Partitions are separate memories, so a row is repeated over them
-    by the tensor engine: ones, transposed, times the row.
+    Free dimensions are repeated by a view. Partitions are separate memories, so a row is copied into them,
+    a quadrant of 32 at a time.
     """
     tile = require_tile(x, "broadcast_to")
     wanted = tuple(shape)
@@ -63,42 +84,47 @@ def broadcast_to(x: Any, shape: Sequence[int], dtype: Any = None) -> NkiTensor:
         )
     if wanted[0] != tile.shape[0]:
         tile = _repeat_partition(tile, wanted[0])
-    for axis in range(1, tile.ndim):
-        if tile.shape[axis] != wanted[axis]:
-            tile = tile.broadcast(axis, wanted[axis])
-    if dtype is not None and dtype != tile.dtype:
-        cast = new_tile(wanted, dtype)
-        INSTRUCTIONS["tensor_copy"](cast, tile)
-        return cast
-    return tile
+    view = repeated(tile, wanted)
+    return view if dtype is None or dtype == view.dtype else copied(view, dtype)
+
+
+def device_print(print_prefix: str, tensor: Any) -> None:
+    """Accept a debug print; values do not exist while recording, and printing changes none.
+
+    Args:
+        print_prefix: A string known at compile time.
+        tensor: Tensor in SBUF or HBM.
+    """
+    if not isinstance(print_prefix, str):
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"nl.device_print: print_prefix must be a string, not {type(print_prefix).__name__}",
+        )
+    if not isinstance(tensor, NkiTensor):
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"nl.device_print prints tensors, not {type(tensor).__name__}; use print for what is known at "
+            "compile time",
+        )
+    if tensor.buffer is MemoryRegion.psum:
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            f"nl.device_print of {tensor!r}: it prints tensors in SBUF and HBM; copy it to SBUF first",
+        )
 
 
 def _repeat_partition(row: NkiTensor, partitions: int) -> NkiTensor:
     """Return a new SBUF tile with the one partition of `row` in each of `partitions`."""
-    if row.dtype not in ("float32", "bfloat16", "float16"):
-        raise KernelError(
-            KernelErrorKind.UNSUPPORTED,
-            f"nl.broadcast_to over partitions of {row!r}: the emulator does it for float32, bfloat16 and "
-            "float16",
-        )
-    if row.buffer is MemoryRegion.psum:
-        copied = new_tile(row.shape, row.dtype)
-        INSTRUCTIONS["tensor_copy"](copied, row)
-        row = copied
     result = new_tile((partitions, *row.shape[1:]), row.dtype)
-    ones = new_tile((1, partitions), row.dtype)
-    INSTRUCTIONS["memset"](ones, 1.0)
-    flat_row = row.reshape((1, row.size))
-    flat_result = result.reshape((partitions, row.size))
-    for start in range(0, row.size, _BANK):
-        stop = min(start + _BANK, row.size)
-        product = new_tile((partitions, stop - start), "float32", MemoryRegion.psum)
-        INSTRUCTIONS["nc_matmul"](product, ones, flat_row[:, start:stop])
-        INSTRUCTIONS["tensor_copy"](flat_result[:, start:stop], product)
+    for start in range(0, partitions, _QUADRANT):
+        count = min(_QUADRANT, partitions - start)
+        # 255 leaves a partition alone: those after the last are not ours.
+        mask = [0] * count + [255] * (_QUADRANT - count)
+        INSTRUCTIONS["nc_stream_shuffle"](result[start : start + count], row, mask)
     return result
 
 
-def _require_hbm(value: object, function: str, parameter: str) -> None:
+def _require_hbm(value: object, function: str, parameter: str) -> NkiTensor:
     if not isinstance(value, NkiTensor):
         raise KernelError(
             KernelErrorKind.COMPILE_ERROR,
@@ -109,3 +135,4 @@ def _require_hbm(value: object, function: str, parameter: str) -> None:
             KernelErrorKind.COMPILE_ERROR,
             f"nl.{function}: {parameter} must lie in HBM, it is {value!r}; copy on-chip tiles with nl.copy",
         )
+    return value

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.loops import Loops
 from pipeline.emulator.frontend.psum import WrittenRegions
+from pipeline.emulator.frontend.streams import Likeness, merge
 from pipeline.emulator.frontend.values import MemoryRegion
 from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.program import (
     DEFAULT_LIMITS,
     FORMAT_VERSION,
     AccessPattern,
+    Constant,
     Instruction,
     Program,
     Scalar,
@@ -78,7 +83,12 @@ class Recorder:
     """Collects tensors, access patterns and instructions; interns whatever repeats."""
 
     def __init__(
-        self, target: Target, version: str, instruction_limit: int, names: Mapping[int, str] | None = None
+        self,
+        target: Target,
+        version: str,
+        instruction_limit: int,
+        names: Mapping[int, str] | None = None,
+        cores: int = 1,
     ) -> None:
         """Start an empty program.
 
@@ -87,23 +97,58 @@ class Recorder:
             version: NKI version.
             instruction_limit: Instructions after which recording stops.
             names: Variable assigned to at each line of the submission, to call tensors as their author does.
+            cores: Logical NeuronCores that run the kernel; the record of each begins with `begin_core`.
         """
         self.target = target
         self.version = version
+        self.cores = cores
+        self.core = -1
         self.instruction_limit = min(instruction_limit, DEFAULT_LIMITS.instructions)
         self.tensors: list[Tensor] = []
         self.patterns: list[AccessPattern] = []
-        self.instructions: list[Instruction] = []
+        self.streams: list[list[Instruction]] = []
         self.operations: dict[str, int] = {}
+        self.constants: list[Constant] = []
         self.failure: KernelError | None = None
+        self.registers = 0
+        self._most_registers = 0
         self._hbm_bytes = 0
         self._names = names or {}
         self._pattern_indices: dict[object, int] = {}
+        #: Tensors that the cores share, in the order in which core 0 allocated them, and how many of them
+        #: this core has come by.
+        self._shared: list[Storage] = []
+        self._met = 0
+
+    def begin_core(self) -> None:
+        """Record for the next core from here on."""
+        self.core += 1
+        self.streams.append([])
+        self.stream = self.streams[-1]
+        self.loops = Loops(self)
+        self._most_registers = max(self._most_registers, self.registers)
+        self.registers = 0
+        self._met = 0
 
     def declare(
-        self, shape: tuple[int, ...], dtype: str, buffer: MemoryRegion, name: str, *, is_input: bool = False
+        self,
+        shape: tuple[int, ...],
+        dtype: str,
+        buffer: MemoryRegion,
+        name: str,
+        *,
+        is_input: bool = False,
+        address: tuple[int, int] | None = None,
     ) -> Storage:
         """Add a tensor.
+
+        Args:
+            shape: Elements per dimension.
+            dtype: NKI data type.
+            buffer: Where it lies.
+            name: What the author calls it; empty for the variable it is assigned to.
+            is_input: Whether it is a parameter of the kernel.
+            address: Of an on-chip tensor: first partition and first byte within a partition.
 
         Raises:
             KernelError: If it, or the number of tensors, is beyond what the emulator takes.
@@ -122,6 +167,9 @@ class Recorder:
                 "per tensor",
             )
         on_chip = buffer in _ON_CHIP
+        shared = self.cores > 1 and buffer is MemoryRegion.shared_hbm and not is_input
+        if shared and self.core > 0:
+            return self._shared_with_core_0(name, shape, dtype)
         if not on_chip:
             self._hbm_bytes += size * DTYPES[dtype].itemsize
             if self._hbm_bytes > DEFAULT_LIMITS.total_bytes:
@@ -135,9 +183,51 @@ class Recorder:
                 KernelErrorKind.TOO_LARGE,
                 f"more than {DEFAULT_LIMITS.tensors} tensors; allocate fewer, larger tiles",
             )
-        self.tensors.append(Tensor(name, shape, dtype, "hbm" if is_input else buffer.value, line))
+        core = -1 if self.cores > 1 and (shared or is_input) else max(self.core, 0)
+        self.tensors.append(
+            Tensor(name, shape, dtype, "hbm" if is_input else buffer.value, line, address, core)
+        )
         written = WrittenRegions() if buffer is MemoryRegion.psum else None
-        return Storage(self, index, name, buffer, size, on_chip, is_input, written)
+        storage = Storage(self, index, name, buffer, size, on_chip, is_input, written)
+        if shared:
+            self._shared.append(storage)
+        return storage
+
+    def _shared_with_core_0(self, name: str, shape: tuple[int, ...], dtype: str) -> Storage:
+        """Return what core 0 allocated in the same place: one tensor that both cores see."""
+        position, self._met = self._met, self._met + 1
+        declared = self.tensors[self._shared[position].index] if position < len(self._shared) else None
+        if declared is None or (declared.shape, declared.dtype) != (shape, dtype):
+            found = "nothing" if declared is None else f"{declared.name} {declared.shape} {declared.dtype}"
+            raise KernelError(
+                KernelErrorKind.COMPILE_ERROR,
+                f"core 1 allocates {name} {shape} {dtype} in shared HBM where core 0 allocates {found}: both "
+                "cores must allocate the same shared tensors in the same order",
+            )
+        return self._shared[position]
+
+    def add_constant(self, storage: Storage, array: np.ndarray[Any, Any]) -> None:
+        """Say what a tensor holds before the program starts.
+
+        Args:
+            storage: An HBM tensor.
+            array: Of its shape and storage dtype.
+        """
+        if all(constant.tensor != storage.index for constant in self.constants):
+            self.constants.append(Constant(storage.index, np.ascontiguousarray(array).tobytes()))
+
+    def add_register(self) -> int:
+        """Return the number of a new register of this core.
+
+        Raises:
+            KernelError: If there are too many.
+        """
+        if self.registers >= DEFAULT_LIMITS.registers:
+            raise KernelError(
+                KernelErrorKind.TOO_LARGE, f"more than {DEFAULT_LIMITS.registers} registers: allocate fewer"
+            )
+        self.registers += 1
+        return self.registers - 1
 
     def pattern_of(self, tensor: NkiTensor) -> int:
         """Return the index of the tensor's access pattern.
@@ -154,8 +244,8 @@ class Recorder:
                 f"tensor {tensor!r} was created by another kernel call; a kernel must not keep tensors in "
                 "globals",
             )
-        view = tensor._view
-        key = (storage.index, tensor.dtype, view)
+        view, offsets = tensor._view, tensor._offsets
+        key = (storage.index, tensor.dtype, view, offsets)
         index = self._pattern_indices.get(key)
         if index is None:
             index = self._pattern_indices[key] = len(self.patterns)
@@ -164,7 +254,9 @@ class Recorder:
                     KernelErrorKind.TOO_LARGE, f"more than {DEFAULT_LIMITS.patterns} distinct views"
                 )
             _check_rank(f"a view of {storage.name}", len(view.dims))
-            self.patterns.append(AccessPattern(storage.index, str(tensor.dtype), view.offset, view.dims))
+            self.patterns.append(
+                AccessPattern(storage.index, str(tensor.dtype), view.offset, view.dims, offsets)
+            )
         tensor._pattern = index
         return index
 
@@ -176,15 +268,29 @@ class Recorder:
         Raises:
             KernelError: If there are too many.
         """
-        position = len(self.instructions)
+        position = len(self.stream)
         if position >= self.instruction_limit:
             raise KernelError(
                 KernelErrorKind.TOO_LARGE,
                 f"more than {self.instruction_limit} instructions; loops are unrolled, so use larger tiles",
                 line,
             )
-        self.instructions.append(Instruction(operation, engine, tensors, scalars, line))
+        self.stream.append(Instruction(operation, engine, tensors, scalars, line, self.core))
         return position
+
+    def operation(self, name: str) -> int:
+        """Return the index of an operation's name in the program."""
+        return self.operations.setdefault(name, len(self.operations))
+
+    def are_equal(
+        self, first: Sequence[Instruction], second: Sequence[Instruction], tensors: int, registers: int
+    ) -> bool:
+        """Return whether two records of a loop body say the same; see `Likeness`."""
+        return Likeness(self.patterns, list(self.operations), tensors, registers).holds(first, second)
+
+    def calling_line(self) -> int:
+        """Return the line at which the submission called us."""
+        return calling_line()
 
     def finish(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Program:
         """Return the program recorded so far."""
@@ -198,7 +304,10 @@ class Recorder:
             inputs=inputs,
             outputs=outputs,
             patterns=tuple(self.patterns),
-            instructions=tuple(self.instructions),
+            instructions=merge(self.streams, list(self.operations)),
+            registers=max(self._most_registers, self.registers),
+            cores=self.cores,
+            constants=tuple(self.constants),
         )
 
 
@@ -211,6 +320,8 @@ class Session:
         version: NKI version.
         instruction_limit: Of every kernel recorded.
         recorder: Of the kernel being recorded, None between kernels.
+        cores: Logical NeuronCores that run the kernel being recorded.
+        keeps_float32: Whether kernels executed on arrays keep narrow floats as float32 (NKI_PRECISE_FP=0).
         missing: The last name a module of ours was asked for in vain.
     """
 
@@ -218,11 +329,21 @@ class Session:
     version: str
     instruction_limit: int
     recorder: Recorder | None = None
+    cores: int = 1
+    keeps_float32: bool = False
     missing: KernelError | None = None
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
             raise KeyError(f"unknown NKI version {self.version!r}; known: {', '.join(VERSIONS)}")
+
+    def notice(self, message: str, line: int, function: Callable[..., Any]) -> None:
+        """Hear a warning about a kernel executed on arrays; nobody listens here."""
+
+    @property
+    def loops(self) -> Loops:
+        """The run-time loops of the core being recorded."""
+        return active_recorder().loops
 
 
 def _check_rank(what: str, rank: int) -> None:

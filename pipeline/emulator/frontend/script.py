@@ -6,21 +6,78 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pipeline.emulator.frontend.errors import KernelError
+from pipeline.emulator.frontend.environment import (
+    PRECISION_VARIABLE,
+    SIMULATOR_VARIABLE,
+    TARGET_VARIABLE,
+    keeps_float32,
+    target_of,
+)
+from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.imports import explain_import
+from pipeline.emulator.frontend.locating import locate, position_of, their_traceback
 from pipeline.emulator.frontend.modules import installed_modules
 from pipeline.emulator.frontend.recorder import Session
 from pipeline.emulator.frontend.trace import DEFAULT_VERSION
 from pipeline.emulator.program import DEFAULT_LIMITS
-from pipeline.emulator.targets import target_named
+from pipeline.emulator.targets import Target, target_named
 
-__all__ = ["run_script"]
+__all__ = ["DEFAULT_TARGET", "ScriptSession", "run_script"]
 
+#: AWS's simulator defaults to trn3; a kernel that is legal on trn2 is nearly always legal on trn3 too, and
+#: not the other way round.
 DEFAULT_TARGET: Final = "trn2"
+
+
+class ScriptSession(Session):
+    """A session whose chip and precision may come from the environment, also from one that a script sets.
+
+    AWS's own examples set ``NEURON_PLATFORM_TARGET_OVERRIDE`` after importing `nki`, so the environment is
+    read whenever a kernel is called.
+    """
+
+    __slots__ = ("_fixed",)
+
+    def __init__(self, target: str | None, version: str) -> None:
+        """Open a session.
+
+        Args:
+            target: The chip, whatever the environment says; None to follow the environment.
+            version: NKI version.
+        """
+        self._fixed = None if target is None else target_named(target)
+        super().__init__(target_named(target or DEFAULT_TARGET), version, DEFAULT_LIMITS.instructions)
+
+    @property
+    def target(self) -> Target:  # type: ignore[override]
+        """The chip.
+
+        Raises:
+            KernelError: If the environment names one that there is not.
+        """
+        if self._fixed is not None:
+            return self._fixed
+        try:
+            return target_named(target_of(os.environ) or DEFAULT_TARGET)
+        except ValueError as error:
+            raise KernelError(KernelErrorKind.COMPILE_ERROR, str(error)) from None
+
+    @target.setter
+    def target(self, target: Target) -> None:
+        """Do nothing: what `Session` is opened with is what this property finds out."""
+
+    @property
+    def keeps_float32(self) -> bool:
+        """Whether the environment asks for narrow floats to be kept as float32."""
+        try:
+            return keeps_float32(os.environ)
+        except ValueError as error:
+            raise KernelError(KernelErrorKind.COMPILE_ERROR, str(error)) from None
 
 
 def run_script(
@@ -28,7 +85,7 @@ def run_script(
     argv: Sequence[str] = (),
     *,
     module: bool = False,
-    target: str = DEFAULT_TARGET,
+    target: str | None = None,
     version: str = DEFAULT_VERSION,
 ) -> int:
     """Run a Python file or a module as ``python`` would; kernels it calls execute on the emulator.
@@ -37,18 +94,19 @@ def run_script(
         path: File, or dotted name of the module.
         argv: Its command line arguments.
         module: Whether `path` names a module, as after ``python -m``.
-        target: ``"trn1"``, ``"trn2"`` or ``"trn3"``.
+        target: ``"trn1"``, ``"trn2"`` or ``"trn3"``; by default what the environment asks for, else trn2.
         version: NKI version.
 
     Returns:
         The exit code the script ends with; 1 if it raises, after printing what and where.
     """
-    session = Session(target_named(target), version, DEFAULT_LIMITS.instructions)
+    session = ScriptSession(target, version)
+    variables = {SIMULATOR_VARIABLE: "1", **({} if target is None else {TARGET_VARIABLE: target})}
     saved_argv, saved_path = sys.argv, sys.path
     sys.argv = [path, *argv]
     sys.path = [str(Path.cwd()) if module else str(Path(path).resolve().parent), *saved_path]
     try:
-        with installed_modules(session):
+        with installed_modules(session), _environment(variables):
             if module:
                 runpy.run_module(path, run_name="__main__", alter_sys=True)
             else:
@@ -57,22 +115,37 @@ def run_script(
     except SystemExit as error:
         return _exit_code(error.code)
     except KernelError as error:
-        print(f"{path}: {_position(error, path)}{error.kind.value}: {error.message}", file=sys.stderr)
+        _print_refusal(locate(error))
         return 1
     except ImportError as error:
         refused = explain_import(error, session)
         if refused is None:
             _print_traceback(error)
         else:
-            print(
-                f"{path}: {_position_of(error, path)}{refused.kind.value}: {refused.message}", file=sys.stderr
-            )
+            refused.file, refused.line = position_of(error)
+            _print_refusal(refused)
         return 1
     except Exception as error:
         _print_traceback(error)
         return 1
     finally:
         sys.argv, sys.path = saved_argv, saved_path
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for the script; afterwards those of NKI are as they were."""
+    names = (SIMULATOR_VARIABLE, TARGET_VARIABLE, PRECISION_VARIABLE)
+    saved = {name: os.environ.get(name) for name in names}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in saved.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _exit_code(code: object) -> int:
@@ -85,28 +158,21 @@ def _exit_code(code: object) -> int:
     return 1
 
 
-def _position(error: KernelError, path: str) -> str:
-    """Return the line that a kernel error names, else the innermost one outside this package."""
-    return f"line {error.line}: " if error.line else _position_of(error, path)
+def _print_refusal(error: KernelError) -> None:
+    """Print one line: file, line, what is wrong."""
+    file = _shown(error.file)
+    where = f"{file}: " if file else ""
+    line = f"line {error.line}: " if error.line else ""
+    print(f"{where}{line}{error.kind.value}: {error.message}", file=sys.stderr)
 
 
-def _position_of(error: Exception, path: str) -> str:
-    """Return the innermost line outside this package, as ``line N: ``."""
-    frames = _their_frames(traceback.extract_tb(error.__traceback__))
-    if not frames:
-        return ""
-    last = frames[-1]
-    where = "" if Path(last.filename).name == Path(path).name else f"{last.filename} "
-    return f"{where}line {last.lineno}: "
+def _shown(file: str) -> str:
+    """Return a path from here where it lies below, else as it is."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
 def _print_traceback(error: Exception) -> None:
     """Print what Python would, without the frames of this package."""
-    summary = traceback.TracebackException.from_exception(error)
-    summary.stack = traceback.StackSummary.from_list(_their_frames(summary.stack))
-    print("".join(summary.format()), end="", file=sys.stderr)
-
-
-def _their_frames(frames: Iterable[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
-    package = str(Path(__file__).parent)
-    return [f for f in frames if not f.filename.startswith(package) and f.filename != "<frozen runpy>"]
+    theirs = error.with_traceback(their_traceback(error.__traceback__))
+    print("".join(traceback.format_exception(theirs)), end="", file=sys.stderr)

@@ -15,7 +15,7 @@ from pipeline.emulator.frontend.values import MemoryRegion, dtype_of
 from pipeline.emulator.frontend.views import contiguous
 from pipeline.emulator.program import Program
 
-__all__ = ["InputSpec", "bind_arguments", "bind_inputs", "record_kernel"]
+__all__ = ["InputSpec", "TensorArgument", "bind_arguments", "bind_inputs", "record_kernel"]
 
 
 class InputSpec(NamedTuple):
@@ -30,6 +30,16 @@ class InputSpec(NamedTuple):
     name: str
     shape: tuple[int, ...]
     dtype: str
+
+
+class TensorArgument(NamedTuple):
+    """Stands for a tensor among the arguments of a kernel, at any depth.
+
+    Attributes:
+        name: Of the tensor.
+    """
+
+    name: str
 
 
 class _Array(Protocol):
@@ -99,15 +109,18 @@ def record_kernel(
     arguments: Mapping[str, Any],
     tensors: Mapping[str, _Array | InputSpec],
     names: Mapping[int, str] | None = None,
+    cores: int = 1,
 ) -> tuple[Program, bool]:
     """Call `function` with tensors in place of arrays and return what it recorded.
 
     Args:
         session: Whose recorder the calls of the kernel find; no other kernel may be recording.
         function: The undecorated kernel.
-        arguments: Its arguments by parameter name.
-        tensors: Those of the arguments that are tensors, in the order of the program's inputs.
+        arguments: Its arguments by parameter name; a `TensorArgument` stands for a tensor.
+        tensors: The tensors by name, in the order of the program's inputs. Without `arguments`, each is the
+            parameter of its name.
         names: See `Recorder`.
+        cores: Logical NeuronCores that run the kernel: it is recorded once for each.
 
     Returns:
         The program, and whether the kernel returned several tensors.
@@ -115,19 +128,45 @@ def record_kernel(
     Raises:
         KernelError: If the kernel does what NKI refuses, or what it returns is not its output.
     """
-    recorder = Recorder(session.target, session.version, session.instruction_limit, names)
+    recorder = Recorder(session.target, session.version, session.instruction_limit, names, cores)
     declared = {name: _declare_input(recorder, name, spec) for name, spec in tensors.items()}
-    session.recorder = recorder
+    session.recorder, session.cores = recorder, cores
+    results: list[Any] = []
     try:
-        with _without_collection():
-            result = function(**{**arguments, **declared})
+        for _ in range(cores):
+            recorder.begin_core()
+            with _without_collection():
+                results.append(function(**_with_tensors(arguments, declared)))
+            recorder.loops.require_ended()
     finally:
-        session.recorder = None
+        session.recorder, session.cores = None, 1
     if recorder.failure is not None:
         raise recorder.failure
-    outputs = _outputs(recorder, result)
-    many = isinstance(result, tuple | list)
-    return recorder.finish(tuple(range(len(declared))), outputs), many
+    outputs = [_outputs(recorder, result) for result in results]
+    if any(other != outputs[0] for other in outputs):
+        raise KernelError(
+            KernelErrorKind.COMPILE_ERROR,
+            "the two cores return different tensors; both must return the same shared ones",
+        )
+    many = isinstance(results[0], tuple | list)
+    return recorder.finish(tuple(range(len(declared))), outputs[0]), many
+
+
+def _with_tensors(arguments: Mapping[str, Any], declared: Mapping[str, NkiTensor]) -> dict[str, Any]:
+    """Return the arguments with the tensors in their places; fresh containers for every call."""
+    if not arguments:
+        return dict(declared)
+    return {name: _substituted(value, declared) for name, value in arguments.items()}
+
+
+def _substituted(value: Any, declared: Mapping[str, NkiTensor]) -> Any:
+    if isinstance(value, TensorArgument):
+        return declared[value.name]
+    if type(value) is tuple or type(value) is list:
+        return type(value)(_substituted(part, declared) for part in value)
+    if type(value) is dict:
+        return {key: _substituted(part, declared) for key, part in value.items()}
+    return value
 
 
 def _declare_input(recorder: Recorder, name: str, spec: _Array | InputSpec) -> NkiTensor:
@@ -138,13 +177,14 @@ def _declare_input(recorder: Recorder, name: str, spec: _Array | InputSpec) -> N
             KernelErrorKind.COMPILE_ERROR,
             f"argument {name} has shape {shape}; tensors need a size of at least 1 per dimension",
         )
-    storage = recorder.declare(shape, str(dtype), MemoryRegion.private_hbm, name, is_input=True)
+    region = MemoryRegion.shared_hbm if recorder.cores > 1 else MemoryRegion.private_hbm
+    storage = recorder.declare(shape, str(dtype), region, name, is_input=True)
     return NkiTensor(storage, dtype, contiguous(shape))
 
 
 def _outputs(recorder: Recorder, result: object) -> tuple[int, ...]:
     """Return the tensors that a kernel returned, as indices."""
-    if not recorder.instructions:
+    if not any(recorder.streams):
         raise KernelError(
             KernelErrorKind.NO_DEVICE_WORK,
             "the kernel recorded no instruction: it computes nothing on the device; use nki.isa or "

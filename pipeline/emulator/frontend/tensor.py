@@ -8,12 +8,25 @@ from typing import Any, Final, NoReturn
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind, MissingName
+from pipeline.emulator.frontend.indirection import (
+    has_register,
+    offset_by,
+    offsets_per_column,
+    offsets_per_row,
+    require_free_dimension,
+    require_unspread,
+    select_by_register,
+)
 from pipeline.emulator.frontend.recorder import Storage
+from pipeline.emulator.frontend.registers import RegisterExpression
 from pipeline.emulator.frontend.values import DType, MemoryRegion, dtype_of
 from pipeline.emulator.frontend.views import View, ViewError
+from pipeline.emulator.program.instructions import Offset
 
 __all__ = ["NkiTensor"]
 
+#: Partitions that share a list of offsets; the tensor engine's 32 are known where an instruction is.
+_INDIRECTION_GROUP: Final = 16
 _REMOVED_METHODS: Final = {
     "broadcast_to": "use nl.broadcast_to(tensor, shape) or .broadcast(dim, size)",
     "astype": "copy into a tile of the other dtype with nisa.tensor_copy",
@@ -47,13 +60,14 @@ class NkiTensor:
         dtype: Data type of the elements.
     """
 
-    __slots__ = ("_on_chip", "_pattern", "_storage", "_view", "dtype")
+    __slots__ = ("_offsets", "_on_chip", "_pattern", "_storage", "_view", "dtype")
 
     dtype: DType
 
-    def __init__(self, storage: Storage, dtype: DType, view: View) -> None:
+    def __init__(self, storage: Storage, dtype: DType, view: View, offsets: tuple[Offset, ...] = ()) -> None:
         self._storage = storage
         self._view = view
+        self._offsets = offsets
         self._on_chip = storage.on_chip
         self._pattern = -1
         self.dtype = dtype
@@ -94,11 +108,19 @@ class NkiTensor:
         return prod(self.shape)
 
     def __getitem__(self, key: Any) -> NkiTensor:
+        offsets = self._offsets
+        if offsets:
+            require_free_dimension(self, key)
         try:
             view = self._view.select(key, self._on_chip)
         except ViewError as error:
-            raise self._refuse(f"{error}") from None
-        return NkiTensor(self._storage, self.dtype, view)
+            if not has_register(key):
+                raise self._refuse(f"{error}") from None
+            try:
+                view, offsets = select_by_register(self, key)
+            except ViewError as problem:
+                raise self._refuse(f"{problem}") from None
+        return NkiTensor(self._storage, self.dtype, view, offsets)
 
     def permute(self, dims: Sequence[int]) -> NkiTensor:
         """Return a view with the dimensions reordered."""
@@ -128,13 +150,18 @@ class NkiTensor:
         """Return a view of the same elements in another shape."""
         return self._derive(View.reshape, tuple(shape))
 
-    def select(self, dim: int, index: int | NkiTensor) -> NkiTensor:
-        """Return a view of one position along a dimension."""
+    def select(self, dim: int, index: int | NkiTensor | RegisterExpression) -> NkiTensor:
+        """Return a view of one position along a dimension; a tensor or a register says it at run time."""
+        if not isinstance(index, NkiTensor | RegisterExpression):
+            return self._along(dim, index, "select")
         if isinstance(index, NkiTensor):
-            raise self._refuse(
-                "select with a run-time index is not emulated yet", KernelErrorKind.UNSUPPORTED
-            )
-        return self._along(dim, index, "select")
+            require_unspread(self, "select")
+        if self._on_chip and dim % self.ndim == 0:
+            raise self._refuse("select with a run-time index on dimension 0, the partition dimension")
+        first = self._along(dim, 0, "select")
+        stride = self._view.dims[dim][0]
+        offsets = (*self._offsets, *offset_by(self, index, stride, "select"))
+        return NkiTensor(self._storage, self.dtype, first._view, offsets)
 
     def rearrange(
         self,
@@ -164,6 +191,8 @@ class NkiTensor:
     def view(self, dtype: Any) -> NkiTensor:
         """Return a view of the same bytes as another data type."""
         new = dtype_of(dtype)
+        if self._offsets:
+            raise self._refuse("view(dtype) of a view that is addressed at run time")
         return NkiTensor(self._storage, new, self._try(View.reinterpret, _width(self.dtype), _width(new)))
 
     reinterpret_cast = view
@@ -172,8 +201,8 @@ class NkiTensor:
         self,
         pattern: Sequence[Sequence[int]],
         offset: int | None = None,
-        scalar_offset: object = None,
-        vector_offset: object = None,
+        scalar_offset: Any = None,
+        vector_offset: Any = None,
         indirect_dim: int = 0,
         dtype: Any = None,
     ) -> NkiTensor:
@@ -182,13 +211,13 @@ class NkiTensor:
         Args:
             pattern: ``[stride, count]`` per dimension, in elements of `dtype`.
             offset: Elements to add to this view's offset.
-            scalar_offset: Run-time offset; not emulated.
-            vector_offset: Run-time offset per partition; not emulated.
-            indirect_dim: Dimension a run-time offset applies to.
+            scalar_offset: Run-time index: a register, or one element of an integer tensor in SBUF.
+            vector_offset: Run-time index per row of the pattern: an integer tensor in SBUF.
+            indirect_dim: Dimension of this tensor that a run-time index counts along.
             dtype: Data type to read the storage as; this view's by default.
         """
-        if scalar_offset is not None or vector_offset is not None:
-            raise self._refuse("ap with a run-time offset is not emulated yet", KernelErrorKind.UNSUPPORTED)
+        if scalar_offset is not None and vector_offset is not None:
+            raise self._refuse("ap: scalar_offset and vector_offset are exclusive")
         new = self.dtype if dtype is None else dtype_of(dtype)
         declared = self._storage.recorder.tensors[self._storage.index]
         total = self._storage.size * _width(declared.dtype)
@@ -204,6 +233,10 @@ class NkiTensor:
         if not dims or any(count < 1 for _, count in dims):
             raise self._refuse(f"ap: every count must be at least 1, the pattern is {list(dims)}")
         total //= _width(new)
+        if scalar_offset is not None or vector_offset is not None:
+            if self._on_chip and dims[0][0] != total // declared.shape[0]:
+                self._check_partition_pattern(dims, start, total // declared.shape[0])
+            return self._addressed(new, View(start, dims), scalar_offset, vector_offset, indirect_dim)
         if self._on_chip:
             self._check_partition_pattern(dims, start, total // declared.shape[0])
         lowest = start + sum(stride * (count - 1) for stride, count in dims if stride < 0)
@@ -221,8 +254,8 @@ class NkiTensor:
         return self._view.is_contiguous(self._on_chip)
 
     def is_indirect(self) -> bool:
-        """Return whether an address is known only at run time; never, in this emulator."""
-        return False
+        """Return whether an address is known only at run time."""
+        return bool(self._offsets)
 
     def get_pattern(self) -> list[list[int]]:
         """Return ``[stride, count]`` per dimension, as `ap` takes it."""
@@ -232,13 +265,32 @@ class NkiTensor:
         """Return a view of a range along one dimension."""
         return self._along(dim, slice(start, end, step), "slice")
 
-    def vector_select(self, dim: int, vector_offset: object) -> NoReturn:
-        """Refuse: run-time addresses are not emulated yet."""
-        raise self._refuse("vector_select is not emulated yet", KernelErrorKind.UNSUPPORTED)
+    def vector_select(self, dim: int, vector_offset: Any) -> NkiTensor:
+        """Return a view with one row per element of an index tensor; of an HBM tensor, along dimension 0."""
+        require_unspread(self, "vector_select")
+        if dim != 0 or self._on_chip:
+            raise self._refuse(f"vector_select({dim}): dimension 0 of an HBM tensor only")
+        rows = vector_offset.shape[0] if isinstance(vector_offset, NkiTensor) else 1
+        stride = self._view.dims[0][0]
+        offsets = offsets_per_row(self, vector_offset, rows, stride, "vector_select")
+        view = View(self._view.offset, ((stride, rows), *self._view.dims[1:]))
+        return NkiTensor(self._storage, self.dtype, view, (*self._offsets, *offsets))
 
-    def indirect(self, index: object, num_elem: int | None = None) -> NoReturn:
-        """Refuse: run-time addresses are not emulated yet."""
-        raise self._refuse("indirect is not emulated yet", KernelErrorKind.UNSUPPORTED)
+    def indirect(self, index: Any, num_elem: int | None = None) -> NkiTensor:
+        """Return a view of columns that an index tensor names: tensor indirection, from NeuronCore-v4 on.
+
+        Args:
+            index: Integer tensor in SBUF with as many partitions; each group of 16 partitions (32 on the
+                tensor engine) shares the list of its rows, column by column.
+            num_elem: Columns of the view; by default all that a group of 16 names.
+        """
+        require_unspread(self, "indirect")
+        if not self._on_chip or self.ndim != 2:
+            raise self._refuse("indirect: a two-dimensional on-chip tensor only")
+        offsets = offsets_per_column(self, index, "indirect")
+        listed = prod(index.shape[1:]) * min(index.shape[0], _INDIRECTION_GROUP)
+        view = View(self._view.offset, (self._view.dims[0], (0, listed if num_elem is None else num_elem)))
+        return NkiTensor(self._storage, self.dtype, view, (*self._offsets, *offsets))
 
     def __repr__(self) -> str:
         return f"{self.name} {self.shape} {self.dtype} in {self.buffer.name}"
@@ -276,7 +328,36 @@ class NkiTensor:
     __array__ = __float__ = __int__ = __index__ = __complex__ = _as_number
 
     def _derive(self, method: Callable[..., View], *arguments: Any) -> NkiTensor:
-        return NkiTensor(self._storage, self.dtype, self._try(method, *arguments, self._on_chip))
+        if self._offsets:
+            self._check_derivation(method, arguments)
+        view = self._try(method, *arguments, self._on_chip)
+        return NkiTensor(self._storage, self.dtype, view, self._offsets)
+
+    def _check_derivation(self, method: Callable[..., View], arguments: Sequence[Any]) -> None:
+        """Refuse a view that changes a dimension which an index tensor has taken over."""
+        kinds = {offset.kind for offset in self._offsets}
+        derived = self._try(method, *arguments, self._on_chip).dims
+        if "indirect" in kinds or ("vector" in kinds and derived[:1] != self._view.dims[:1]):
+            raise self._refuse(
+                f"{method.__name__} changes a dimension that an index tensor addresses: make the view first, "
+                "then address it"
+            )
+
+    def _addressed(
+        self, dtype: DType, view: View, scalar_offset: Any, vector_offset: Any, indirect_dim: int
+    ) -> NkiTensor:
+        """Return the view of `ap` with a run-time index along a dimension of this tensor."""
+        if not 0 <= indirect_dim < self.ndim:
+            raise self._refuse(f"ap: indirect_dim {indirect_dim} of {self.ndim} dimensions")
+        # The multiplier comes from this tensor's shape, not from the pattern (nki-aps.rst).
+        stride = prod(self.shape[indirect_dim + 1 :]) * _width(self.dtype) // _width(dtype)
+        if scalar_offset is not None:
+            offsets = offset_by(self, scalar_offset, stride, "ap(scalar_offset=)")
+        else:
+            if indirect_dim != 0:
+                raise self._refuse("ap: vector_offset takes indirect_dim=0 only")
+            offsets = offsets_per_row(self, vector_offset, view.dims[0][1], stride, "ap(vector_offset=)")
+        return NkiTensor(self._storage, dtype, view, offsets)
 
     def _try(self, method: Callable[..., View], *arguments: Any) -> View:
         try:

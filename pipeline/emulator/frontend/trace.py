@@ -69,7 +69,7 @@ def trace(
             code = compile(tree, filename, "exec")
             exec(code, vars(module))
             function = _entry(module, entry)
-            check_kernel(tree, entry)
+            check_kernel(tree, entry, version)
             bound = bind_inputs(function, inputs)
             tensors = dict(sorted(bound.items(), key=lambda item: inputs.index(item[1])))
             return record_kernel(session, function, {}, tensors, assigned_names(tree))[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import os
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -11,6 +11,7 @@ import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind, MissingName
+from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.targets import Target
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "DType",
     "DynamicSlice",
     "MemoryRegion",
-    "NKIObject",
     "TileSize",
     "buffer_named",
     "dtype_of",
@@ -41,6 +41,15 @@ class DType(str):
 
     def __ne__(self, other: object) -> bool:
         return not self == other
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise MissingName(
+            KernelErrorKind.COMPILE_ERROR,
+            f"nl.{self} has no attribute {name!r}: an NKI data type is a string, compare it or call str() on "
+            "it",
+        )
 
 
 NL_DTYPES: Final[dict[str, DType]] = {name: DType(name) for name in DTYPES}
@@ -118,53 +127,55 @@ class DynamicSlice:
     size: int
 
 
-class NKIObject:
-    """Base of the classes a kernel may use; initialises annotated fields where ``@dataclass`` does not."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        fields: list[str] = []
-        for base in reversed(type(self).__mro__):
-            fields += [name for name in inspect.get_annotations(base) if name not in fields]
-        if len(args) > len(fields):
-            raise TypeError(
-                f"{type(self).__name__}() takes {len(fields)} arguments but {len(args)} were given"
-            )
-        given = dict(zip(fields, args, strict=False)) | kwargs
-        for name in fields:
-            setattr(self, name, given.pop(name, getattr(type(self), name, None)))
-        for name, value in given.items():
-            if not hasattr(type(self), name):
-                raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
-            setattr(self, name, value)
-        self.__post_init__()
-
-    def __post_init__(self) -> None:
-        """Run after initialisation; for subclasses."""
-
-
 class TileSize:
-    """``nl.tile_size``: the limits of the target. Source: facts/nki.md section 2.1."""
+    """``nl.tile_size``: the limits of the target.
 
-    def __init__(self, target: Target) -> None:
+    Sources: `nki.language.tile_size` in the NKI 0.6 documentation for what each means; facts/nki.md section
+    2.1 for most values; KLR/Trace.lean of the public repository leanprover/KLR, the front end's own
+    constants, for the alignments and for what of a partition of SBUF is left to kernels.
+    """
+
+    def __init__(self, target: Target, version: str = VERSIONS[-1]) -> None:
+        usable = target.sbuf_bytes_per_partition - _RESERVED[target.name]
         self.pmax = target.partitions
-        self.psum_bank_fmax = self.psum_fmax = target.psum_bank_bytes // 4
-        self.psum_bank_fmax_bytes = target.psum_bank_bytes
-        self.psum_num_banks = target.psum_bytes_per_partition // target.psum_bank_bytes
         self.gemm_stationary_fmax = 128
         self.gemm_moving_fmax = 512
         self.bn_stats_fmax = 512
-        self.sbuf_fmax_bytes = self.total_available_sbuf_size = target.sbuf_bytes_per_partition
-        self.sbuf_fmax = target.sbuf_bytes_per_partition // 4
-        self.sbuf_size_bytes = target.partitions * target.sbuf_bytes_per_partition
+        self.psum_fmax = target.psum_bank_bytes // 4
+        self.psum_min_align = 4
+        self.sbuf_min_align = 1
+        self.total_available_sbuf_size = usable
+        if VERSIONS.index(version) >= VERSIONS.index("0.4"):
+            self.psum_bank_fmax = target.psum_bank_bytes // 4
+            self.psum_bank_fmax_bytes = target.psum_bank_bytes
+            self.sbuf_fmax_bytes = usable
+            self.sbuf_fmax = usable // 4
+            self.sbuf_size_bytes = target.partitions * target.sbuf_bytes_per_partition
+        if VERSIONS.index(version) >= VERSIONS.index("0.5"):
+            banks = target.psum_bytes_per_partition // target.psum_bank_bytes
+            # One bank is then reserved for transposes on the tensor engine.
+            reserved = target.name != "trn1" and os.environ.get(_PE_TRANSPOSE, "").lower() == "true"
+            self.psum_num_banks = banks - reserved
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in ("sbuf_min_align", "psum_min_align"):
-            raise MissingName(
-                KernelErrorKind.UNSUPPORTED,
-                f"nl.tile_size.{name} is not published, so the emulator has no value for it",
-            )
-        raise MissingName(
-            KernelErrorKind.COMPILE_ERROR, f"nl.tile_size has no {name!r}; it has {', '.join(vars(self))}"
+        since = _TILE_SIZES_SINCE.get(name)
+        reason = (
+            f"exists since NKI {since}" if since else f"does not exist; there are {', '.join(vars(self))}"
         )
+        raise MissingName(KernelErrorKind.COMPILE_ERROR, f"nl.tile_size.{name} {reason}")
+
+
+#: Bytes of a partition of SBUF that the toolchain keeps. nki-library subtracts the same.
+_RESERVED: Final = {"trn1": 16384, "trn2": 16384 + 8, "trn3": 16384 + 8}
+_PE_TRANSPOSE: Final = "NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE"
+#: Source: NKI 0.4.0 and 0.5.0 release notes.
+_TILE_SIZES_SINCE: Final = {
+    "psum_bank_fmax": "0.4",
+    "psum_bank_fmax_bytes": "0.4",
+    "sbuf_fmax_bytes": "0.4",
+    "sbuf_fmax": "0.4",
+    "sbuf_size_bytes": "0.4",
+    "psum_num_banks": "0.5",
+}

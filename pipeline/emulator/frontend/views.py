@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pipeline.emulator.frontend.values import DynamicSlice
 
-__all__ = ["View", "ViewError", "contiguous"]
+__all__ = ["View", "ViewError", "complete_key", "contiguous"]
 
 _FULL = slice(None)
 Dims = tuple[tuple[int, int], ...]
@@ -65,7 +65,7 @@ class View(NamedTuple):
         dims = self.dims
         keys = key if type(key) is tuple else (key,)
         if len(keys) != len(dims) or Ellipsis in keys:
-            keys = _complete(keys, len(dims))
+            keys = complete_key(keys, len(dims))
         offset = self.offset
         selected: list[tuple[int, int]] = []
         dropped: tuple[int, int] | None = None
@@ -219,7 +219,7 @@ class View(NamedTuple):
         return View(self.offset, self.dims[:axis] + dims + self.dims[axis + 1 :])
 
 
-def _complete(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
+def complete_key(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
     """Return one key per dimension: the ellipsis expanded, missing trailing dimensions taken whole."""
     ellipses = sum(1 for part in keys if part is Ellipsis)
     given = len(keys) - ellipses

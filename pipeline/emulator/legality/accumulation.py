@@ -37,7 +37,7 @@ def _accumulations(subject: Subject) -> Iterator[tuple[_Content, str, int]]:
             tensor = program.patterns[pattern].tensor
             if program.tensors[tensor].buffer != "psum":
                 continue
-            if operation.name == "nc_matmul":
+            if "accumulate" in operation.scalar_slots:
                 accumulates = instruction.scalars[operation.scalar_slots["accumulate"]]
                 if accumulates and not by_matmul.is_marked(pattern):
                     content = _Content.FOREIGN if written.is_marked(pattern) else _Content.UNWRITTEN

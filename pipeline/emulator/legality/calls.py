@@ -15,7 +15,10 @@ from pipeline.emulator.operations import (
     Limit,
     ParameterKind,
 )
+from pipeline.emulator.operations.dynamic_access import DYNAMIC_ACCESS
 from pipeline.emulator.operations.inventory import VERSIONS
+from pipeline.emulator.operations.packing import PACKED_TYPES
+from pipeline.emulator.toolchain.versions import holds_in
 
 __all__ = ["RULES"]
 
@@ -25,12 +28,14 @@ _REACH: Final = {
     "scalar": frozenset({"sbuf", "psum"}),
     "gpsimd": frozenset({"sbuf"}),
     "dma": frozenset({"hbm", "sbuf"}),
-    "sync": frozenset[str](),
+    # Its sequencer's registers.
+    "sync": frozenset({"hbm", "sbuf"}),
 }
 
 
 def _target(call: Call) -> Iterator[str]:
-    targets = ISA_FUNCTIONS[call.operation.name].targets
+    function = ISA_FUNCTIONS.get(call.operation.name)
+    targets = call.operation.targets if function is None else function.targets
     if call.target.name not in targets:
         yield f"exists on {', '.join(sorted(targets))}, not on {call.target.name}"
 
@@ -54,6 +59,8 @@ def _memory(call: Call) -> Iterator[str]:
 
 
 def _reach(call: Call) -> Iterator[str]:
+    if call.operation.name == "core_barrier":  # names its data and touches none
+        return
     for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
         # What the operation itself forbids is told by operand-memory.
         if operand is None or operand.memory not in parameter.buffers:
@@ -117,9 +124,10 @@ def _per_call(limits: dict[str, tuple[Limit, ...]]) -> Rule:
     first = next(iter(limits.values()))[0]
 
     def find(subject: Subject) -> Iterator[Breach]:
+        version = subject.program.version
         for index, call in enumerate(subject.resolution.calls):
             for limit in limits.get(call.operation.name, ()):
-                if call.target.name not in limit.targets:
+                if call.target.name not in limit.targets or not holds_in(version, limit.since, limit.until):
                     continue
                 for message in limit.check(call):
                     for line, position in subject.uses[index].items():
@@ -145,7 +153,8 @@ def _names(subject: Subject, call: Call, position: int) -> str:
 def _version(subject: Subject) -> Iterator[Breach]:
     have = VERSIONS.index(subject.program.version)
     for index, call in enumerate(subject.resolution.calls):
-        since = ISA_FUNCTIONS[call.operation.name].since
+        function = ISA_FUNCTIONS.get(call.operation.name)
+        since = call.operation.since if function is None else function.since
         if VERSIONS.index(since) > have:
             message = f"{call.operation.name} exists since NKI {since}, not in {subject.program.version}"
             yield from (Breach(message, line) for line in subject.uses[index])
@@ -161,6 +170,8 @@ _GENERIC: Final = (
     Limit("operator-target", _operator_target, "NKI 0.4.0 release notes: abs_max, abs_min, square, relu"),
     Limit("operator-choice", _operator_choice, "facts/nki.md section 4.2"),
     Limit("operand-missing", _operand_missing, "nki.isa docstrings"),
+    *PACKED_TYPES,
+    *DYNAMIC_ACCESS,
 )
 
 

@@ -64,7 +64,7 @@ def writes_of(operation: Operation, instruction: Instruction) -> Iterator[int]:
 def reads_of(operation: Operation, instruction: Instruction) -> Iterator[tuple[str, int]]:
     """Yield the name and pattern of each tensor an instruction reads."""
     for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True):
-        if pattern < 0 or parameter.kind is ParameterKind.DESTINATION:
+        if pattern < 0 or parameter.kind in (ParameterKind.DESTINATION, ParameterKind.UPDATED):
             continue
         if parameter.kind is ParameterKind.ACCUMULATOR:
             accumulates = instruction.scalars[operation.scalar_slots["accumulate"]]

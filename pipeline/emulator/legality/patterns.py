@@ -52,7 +52,7 @@ def _view_width(geometry: Geometry) -> str | None:
 
 
 def _partition_start(geometry: Geometry) -> str | None:
-    if geometry.by_dma:
+    if geometry.anywhere:
         return None
     count, start = geometry.dims[0][1], geometry.start
     allowed = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)

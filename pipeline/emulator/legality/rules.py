@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations import ALL_TARGETS, Severity
 from pipeline.emulator.program.instructions import Program
-from pipeline.emulator.program.lifetimes import Lifetimes
+from pipeline.emulator.program.lifetimes import Lifetimes, loop_spans, patterns_used
 from pipeline.emulator.program.resolution import partition_elements, resolve
 
 __all__ = ["Breach", "Geometry", "Rule", "Subject", "Violation"]
@@ -45,7 +45,7 @@ class Geometry(NamedTuple):
         width: Elements of one partition of the tensor.
         partition_bytes: Bytes of one partition of the tensor.
         written: Whether the instruction writes it.
-        by_dma: Whether DMA addresses it.
+        anywhere: Whether it may start at any partition: DMA, and what the operation's own limits place.
     """
 
     memory: str
@@ -56,7 +56,7 @@ class Geometry(NamedTuple):
     width: int = 0
     partition_bytes: int = 0
     written: bool = False
-    by_dma: bool = False
+    anywhere: bool = False
 
 
 class Subject:
@@ -86,6 +86,20 @@ class Subject:
         return Lifetimes.of(self.program)
 
     @cached_property
+    def spans(self) -> dict[int, tuple[int, int]]:
+        """Positions of each tensor's first and last use; a loop that uses it counts whole."""
+        program = self.program
+        loops = loop_spans(program)
+        spans: dict[int, tuple[int, int]] = {}
+        for position, instruction in enumerate(program.instructions):
+            begin, end = loops.get(position, (position, position))
+            for pattern in patterns_used(program, instruction.tensors):
+                if pattern >= 0:
+                    tensor = program.patterns[pattern].tensor
+                    spans[tensor] = (spans.get(tensor, (begin, end))[0], end)
+        return spans
+
+    @cached_property
     def geometries(self) -> dict[Geometry, dict[int, tuple[int, int]]]:
         """Per distinct geometry, the (instruction, tensor slot) that first uses it on each line."""
         program, calls = self.program, self.resolution.calls
@@ -95,19 +109,22 @@ class Subject:
         written = [
             [parameter.kind.written for parameter in call.operation.tensor_parameters] for call in calls
         ]
+        anywhere = [
+            [call.engine == "dma" or not parameter.aligned for parameter in call.operation.tensor_parameters]
+            for call in calls
+        ]
         found: dict[tuple[int, bool, bool], dict[int, tuple[int, int]]] = {}
         for position, (instruction, index) in enumerate(
             zip(program.instructions, self.resolution.indices, strict=True)
         ):
-            by_dma = calls[index].engine == "dma"
             for slot, pattern in enumerate(instruction.tensors):
                 if pattern >= 0:
-                    key = (number_of[pattern], written[index][slot], by_dma)
+                    key = (number_of[pattern], written[index][slot], anywhere[index][slot])
                     found.setdefault(key, {}).setdefault(instruction.line, (position, slot))
         distinct = list(numbers)
         return {
-            distinct[number]._replace(written=is_written, by_dma=by_dma): uses
-            for (number, is_written, by_dma), uses in found.items()
+            distinct[number]._replace(written=is_written, anywhere=is_anywhere): uses
+            for (number, is_written, is_anywhere), uses in found.items()
         }
 
     def _geometry(self, index: int) -> Geometry:

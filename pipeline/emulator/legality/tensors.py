@@ -8,13 +8,12 @@ from typing import Final
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.legality.rules import Breach, Rule, Subject
+from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.targets import TARGETS
 
 __all__ = ["RULES"]
 
 _ON_CHIP: Final = ("sbuf", "psum")
-#: Chips of dtypes that not every chip has (facts/nki.md section 2.8).
-_DTYPE_TARGETS: Final = {"float8_e4m3fn": frozenset({"trn3"})}
 
 
 def _partition_limit(subject: Subject) -> Iterator[Breach]:
@@ -56,13 +55,31 @@ def _tile_bytes(subject: Subject) -> Iterator[Breach]:
 
 
 def _dtype(subject: Subject) -> Iterator[Breach]:
+    target = subject.program.target
+    for name, dtype, line in _dtypes_used(subject):
+        targets = DTYPES[dtype].targets
+        if target not in targets:
+            yield Breach(f"{name} is {dtype}, which exists on {', '.join(sorted(targets))} only", line)
+
+
+def _dtype_version(subject: Subject) -> Iterator[Breach]:
+    have = VERSIONS.index(subject.program.version)
+    for name, dtype, line in _dtypes_used(subject):
+        since = DTYPES[dtype].since
+        if VERSIONS.index(since) > have:
+            yield Breach(f"{name} is {dtype}, which exists since NKI {since}", line)
+
+
+def _dtypes_used(subject: Subject) -> Iterator[tuple[str, str, int]]:
+    """Yield what has which dtype, and the line: every tensor, and every argument that views it as another."""
     for index, tensor in enumerate(subject.program.tensors):
-        targets = _DTYPE_TARGETS.get(tensor.dtype)
-        if targets is not None and subject.program.target not in targets:
-            yield Breach(
-                f"{subject.name(index)} is {tensor.dtype}, which exists on {', '.join(sorted(targets))} only",
-                tensor.line,
-            )
+        yield subject.name(index), tensor.dtype, tensor.line
+    program = subject.program
+    for geometry, uses in subject.geometries.items():
+        for line, (position, slot) in uses.items():
+            pattern = program.patterns[program.instructions[position].tensors[slot]]
+            if program.tensors[pattern.tensor].dtype != geometry.dtype:
+                yield subject.argument(position, slot), geometry.dtype, line
 
 
 def _output_buffer(subject: Subject) -> Iterator[Breach]:
@@ -82,5 +99,6 @@ RULES: Final = (
     Rule("tile-rank", _rank, "NKI language guide: on-chip tensors have two dimensions or more (section 1.5)"),
     Rule("tile-bytes", _tile_bytes, "facts/nki.md section 2.1"),
     Rule("dtype-target", _dtype, "facts/nki.md section 2.8; neuronx-cc error EVRF051"),
+    Rule("dtype-version", _dtype_version, "NKI release notes (facts/nki.md section 1.2)"),
     Rule("output-buffer", _output_buffer, "NKI 0.3.0 release notes (facts/nki.md section 1.3)"),
 )

@@ -116,7 +116,9 @@ class Addresses:
         dims = pattern.dims or ((1, 1),)
         rows, capacity = dims[0][1], self._extent(pattern)[0]
         if kind == "vector":
-            steps = source.reshape(-1)[:rows].astype(np.int64) * stride
+            # Down the partitions first: nki.isa.dma_transpose docstring, flat_indices.
+            indices = source.reshape(len(source), -1).T.reshape(-1)[:rows]
+            steps = indices.astype(np.int64) * stride
             inner = _grid(dims[1:])
         else:
             steps = np.arange(rows, dtype=np.int64) * dims[0][0]
@@ -127,13 +129,13 @@ class Addresses:
                     f"columns {inner.min()} to {inner.max()} of {self._name(pattern)}, a partition of which "
                     f"holds {width}"
                 )
-        indices = (pattern.offset + steps)[:, None] + inner
-        good: Array = np.all((indices >= 0) & (indices < capacity), axis=1)
+        places = (pattern.offset + steps)[:, None] + inner
+        good: Array = np.all((places >= 0) & (places < capacity), axis=1)
         whole = bool(good.all())
         flat = self._flat(pattern, buffers)
-        gathered = flat[indices if whole else np.where(good[:, None], indices, 0)]
+        gathered = flat[places if whole else np.where(good[:, None], places, 0)]
         shape = tuple(count for _, count in dims)
-        return Address(gathered.reshape(shape), indices, None if whole else good)
+        return Address(gathered.reshape(shape), places, None if whole else good)
 
     def scatter(self, pattern: AccessPattern, address: Address, buffers: Sequence[Array | None]) -> None:
         """Write gathered elements back to where they came from; rows outside the tensor are left out."""

@@ -36,6 +36,7 @@ from pipeline.emulator.program.instructions import Instruction, Program
 from pipeline.emulator.program.lifetimes import Lifetimes
 from pipeline.emulator.program.limits import DEFAULT_LIMITS
 from pipeline.emulator.program.resolution import Resolution, resolve
+from pipeline.emulator.toolchain.versions import holds_in
 
 __all__ = ["Machine", "Run"]
 
@@ -101,7 +102,10 @@ class Machine:
             raise MachineError("memory", message)
         first_lines = _first_lines(program, resolution.indices, len(resolution.calls))
         with np.errstate(all="ignore"):
-            kernels = [_bind(call, line) for call, line in zip(resolution.calls, first_lines, strict=True)]
+            kernels = [
+                _bind(call, program.version, line)
+                for call, line in zip(resolution.calls, first_lines, strict=True)
+            ]
         self._decoded = _decode(program, resolution, lifetimes, pitches, kernels, works, budget)
         self.mutated_inputs = _mutated_inputs(program, resolution.calls, resolution.indices)
 
@@ -229,10 +233,11 @@ def _work(call: Call) -> int:
     return largest
 
 
-def _bind(call: Call, line: int) -> Kernel:
+def _bind(call: Call, version: str, line: int) -> Kernel:
     name = call.operation.name
     for limit in call.operation.limits:
-        if limit.severity is Severity.ERROR and call.target.name in limit.targets:
+        held = call.target.name in limit.targets and holds_in(version, limit.since, limit.until)
+        if held and limit.severity is Severity.ERROR:
             for message in limit.check(call):
                 raise MachineError("illegal", f"{name}: {message}", line)
     for parameter, value in zip(call.operation.scalar_parameters, call.scalars, strict=True):

@@ -8,7 +8,35 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.emulator.operations import data_movement, elementwise, gpsimd, rowwise, scalar, tensor
+from pipeline.emulator.operations import (
+    activate2,
+    collectives,
+    control,
+    cores,
+    cumulative,
+    data_movement,
+    dma,
+    elementwise,
+    exponential,
+    gather,
+    gpsimd,
+    microscaling,
+    nonzero,
+    permutes,
+    random,
+    registers,
+    rowwise,
+    scalar,
+    search,
+    selection,
+    sequences,
+    shuffle,
+    statistics,
+    tensor,
+    topk,
+    transpose,
+    variable_collectives,
+)
 from pipeline.emulator.operations.activations import ACTIVATIONS, Activation
 from pipeline.emulator.operations.call import (
     Call,
@@ -64,6 +92,34 @@ __all__ = [
 #: Every implemented operation by name.
 OPERATIONS: Final[dict[str, Operation]] = {
     operation.name: operation
-    for module in (data_movement, tensor, elementwise, rowwise, scalar, gpsimd)
+    for module in (
+        data_movement,
+        dma,
+        tensor,
+        transpose,
+        microscaling,
+        elementwise,
+        rowwise,
+        selection,
+        search,
+        statistics,
+        cumulative,
+        exponential,
+        shuffle,
+        scalar,
+        activate2,
+        gpsimd,
+        gather,
+        nonzero,
+        topk,
+        sequences,
+        random,
+        registers,
+        control,
+        cores,
+        collectives,
+        permutes,
+        variable_collectives,
+    )
     for operation in module.OPERATIONS
 }

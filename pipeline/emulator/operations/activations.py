@@ -1,7 +1,9 @@
 """The scalar engine's activation functions, evaluated as the mathematics says.
 
 The device evaluates piecewise polynomials whose error is not published, so everything but the exactly
-representable functions is `Fidelity.APPROXIMATE`. Source: facts/nki.md section 4.3.
+representable functions is `Fidelity.APPROXIMATE`. Outside a function's documented domain the device's results
+are invalid; of ``sin`` alone it is documented what they are. Source: nki.api.shared.rst, Supported Activation
+Functions (facts/nki.md section 4.3).
 """
 
 from __future__ import annotations
@@ -177,20 +179,49 @@ def _relu(x: Array) -> Array:
     return np.asarray(np.maximum(x, np.float32(0)))
 
 
+def _prelu(x: Array, slope: Any = 0) -> Array:
+    return np.where(x < 0, x * slope, x)
+
+
 @dataclass(frozen=True, slots=True)
 class Activation:
     """One activation function.
 
     Attributes:
         name: Name in `nki.language`.
-        function: From float32 arrays to float32 or float64 arrays of the same shape.
+        function: From float32 arrays to float32 or float64 arrays of the same shape. Where `sloped`, takes a
+            second argument: the slope for negative inputs.
         fidelity: Exact where the result is representable, approximate where the device interpolates.
+        domain: Least and greatest input for which the device's result is valid; None where every input is.
+        by_magnitude: Whether `domain` bounds the input's magnitude.
+        sloped: Whether it takes a parameter.
     """
 
     name: str
-    function: Callable[[Array], Array]
+    function: Callable[..., Array]
     fidelity: Fidelity = Fidelity.APPROXIMATE
+    domain: tuple[float, float] | None = None
+    by_magnitude: bool = False
+    sloped: bool = False
 
+    def outside(self, values: Array) -> tuple[float, float] | None:
+        """Return the least and the greatest of inputs that leave the domain, or None if all are within.
+
+        NaN is nowhere. Magnitudes are returned where the domain bounds magnitudes.
+        """
+        if self.domain is None:
+            return None
+        low, high = self.domain
+        values = np.abs(values) if self.by_magnitude else values
+        if values.min() >= low and values.max() <= high:  # false if there is a NaN
+            return None
+        least, greatest = float(np.fmin.reduce(values, axis=None)), float(np.fmax.reduce(values, axis=None))
+        return (least, greatest) if least < low or greatest > high else None
+
+
+# Rounded to float32, as a kernel that clips to pi holds it.
+_PI: Final = float(np.float32(math.pi))
+_HALF_PI: Final = float(np.float32(math.pi / 2))
 
 ACTIVATIONS: Final[dict[str, Activation]] = {
     activation.name: activation
@@ -198,6 +229,7 @@ ACTIVATIONS: Final[dict[str, Activation]] = {
         Activation("copy", _copy, Fidelity.EXACT),
         Activation("square", np.square, Fidelity.EXACT),
         Activation("relu", _relu, Fidelity.EXACT),
+        Activation("prelu", _prelu, Fidelity.EXACT, sloped=True),
         Activation("abs", np.abs, Fidelity.EXACT),
         Activation("sign", np.sign, Fidelity.EXACT),
         Activation("sigmoid", _sigmoid),
@@ -214,11 +246,11 @@ ACTIVATIONS: Final[dict[str, Activation]] = {
         Activation("erf", erf),
         Activation("erf_dx", _erf_dx),
         Activation("exp", np.exp),
-        Activation("log", np.log),
-        Activation("sin", _sin),
-        Activation("arctan", np.arctan),
-        Activation("sqrt", np.sqrt),
-        Activation("rsqrt", _rsqrt),
-        Activation("reciprocal", np.reciprocal),
+        Activation("log", np.log, domain=(2.0**-64, 2.0**64)),
+        Activation("sin", _sin, domain=(-_PI, _PI)),
+        Activation("arctan", np.arctan, domain=(-_HALF_PI, _HALF_PI)),
+        Activation("sqrt", np.sqrt, domain=(2.0**-116, 2.0**118)),
+        Activation("rsqrt", _rsqrt, domain=(2.0**-87, 2.0**97)),
+        Activation("reciprocal", np.reciprocal, domain=(2.0**-42, 2.0**42), by_magnitude=True),
     )
 }

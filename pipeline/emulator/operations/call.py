@@ -125,6 +125,7 @@ class Operand(NamedTuple):
         first_byte: Lowest byte touched within a partition; kept for PSUM only, where it decides the bank.
         last_byte: Highest byte touched within a partition; kept for PSUM only.
         dynamic: Kinds of run-time offsets (`Offset.kind`), in order; empty for a static pattern.
+        indices: Per run-time offset the index tensor that supplies it, None for a register.
     """
 
     memory: str
@@ -135,6 +136,7 @@ class Operand(NamedTuple):
     first_byte: int = 0
     last_byte: int = 0
     dynamic: tuple[str, ...] = ()
+    indices: tuple[Operand | None, ...] = ()
 
     @property
     def partitions(self) -> int:

@@ -33,7 +33,7 @@ from pipeline.emulator.operations.table import Fidelity, Limit, Operation
 if TYPE_CHECKING:
     from pipeline.emulator.program import Scalar
 
-__all__ = ["OPERATIONS", "bind_step", "operator_fidelity"]
+__all__ = ["OPERAND_TYPES", "OPERATIONS", "bind_step", "operator_fidelity"]
 
 _BINARY: Final = operators_where("arithmetic", "bitvec", binary=True)
 _ANY: Final = operators_where("arithmetic", "bitvec", "unary")
@@ -41,7 +41,7 @@ _ARITHMETIC: Final = operators_where("arithmetic")
 _ARITHMETIC_OR_UNARY: Final = operators_where("arithmetic", "unary")
 _WIDE_INTEGERS: Final = frozenset({"int32", "uint32"})
 #: Operators whose rounding on the device is not published.
-_APPROXIMATED: Final = frozenset({"power", "rsqrt"})
+_APPROXIMATED: Final = frozenset({"power", "rsqrt", "reciprocal"})
 
 
 def _bind_tensor_tensor(call: Call) -> Kernel:
@@ -120,7 +120,7 @@ def _is_bitvec(call: Call, name: str) -> bool:
 
 
 def bind_step(
-    call: Call, op: str, name: str, reverse: str, shape: tuple[int, ...], storage: np.dtype[Any]
+    call: Call, op: str, name: str, reverse: str | None, shape: tuple[int, ...], storage: np.dtype[Any]
 ) -> Any:
     """Return ``f(values, operand_array)`` that applies one operator with its scalar operand.
 
@@ -128,7 +128,7 @@ def bind_step(
         call: The instruction.
         op: The operator's name.
         name: The operand's parameter.
-        reverse: The parameter that swaps the two.
+        reverse: The parameter that swaps the two, None where there is none.
         shape: Shape of ``values``.
         storage: Their type if the operator sees bit patterns; arithmetic sees float32.
     """
@@ -148,7 +148,7 @@ def bind_step(
     else:
         column_shape = (tile.partitions, *(1 for _ in shape[1:]))
         get = lambda array: np.asarray(array).reshape(column_shape)  # noqa: E731
-    if call.scalar(reverse):
+    if reverse is not None and call.scalar(reverse):
         return lambda values, array: function(get(array), values)
     return lambda values, array: function(values, get(array))
 
@@ -223,7 +223,7 @@ def _operator_families(call: Call) -> Iterator[str]:
 
 def _operand_types(call: Call) -> Iterator[str]:
     for op, name in (("op0", "operand0"), ("op1", "operand1")):
-        if call.scalar(op) is None:
+        if op not in call.operation.scalar_slots or call.scalar(op) is None:
             continue
         tile, number = call.operand(name), call.scalar(name)
         chosen = OPERATORS[str(call.scalar(op))]
@@ -267,8 +267,16 @@ def _row_cycles(call: Call) -> float:
     return max(64, call.tensor("dst").free_elements)
 
 
-def _double_row_cycles(call: Call) -> float:
-    return max(64, 2 * call.tensor("dst").free_elements)
+def _scalar_tensor_tensor_cycles(call: Call) -> float:
+    """2N; N for a bfloat16 difference times a bfloat16 tile, of even length."""
+    data, tile = call.tensor("data"), call.tensor("operand1")
+    pair = (call.scalar("op0"), call.scalar("op1"))
+    fast = (
+        data.dtype == tile.dtype == "bfloat16"
+        and pair == ("subtract", "multiply")
+        and data.free_elements % 2 == 0
+    )
+    return max(64, data.free_elements * (1 if fast else 2))
 
 
 def _bind_reciprocal(call: Call) -> Kernel:
@@ -285,7 +293,8 @@ def _reciprocal_cycles(call: Call) -> float:
     return max(64, 8 * call.tensor("data").free_elements)
 
 
-_TS_LIMITS: Final = Limit("operand-types", _operand_types, "nki.isa.tensor_scalar docstring")
+#: What the scalar operands of `tensor_scalar` and `tensor_scalar_reduce` may be.
+OPERAND_TYPES: Final = Limit("operand-types", _operand_types, "nki.isa.tensor_scalar docstring")
 
 OPERATIONS: Final = (
     Operation(
@@ -325,7 +334,7 @@ OPERATIONS: Final = (
             agree("dst", "data"),
             column("operand0", "operand1", of="data"),
             BITVEC_ON_INTEGERS,
-            _TS_LIMITS,
+            OPERAND_TYPES,
             Limit("operator-families", _operator_families, "nki.isa.tensor_scalar docstring"),
             Limit("unused-operand", _unused_operand, "nki.isa.tensor_scalar docstring"),
             Limit(
@@ -353,7 +362,7 @@ OPERATIONS: Final = (
         ),
         engines=("vector",),
         bind=_bind_scalar_tensor_tensor,
-        cycles=_double_row_cycles,
+        cycles=_scalar_tensor_tensor_cycles,
         limits=(
             agree("dst", "data", "operand1"),
             column("operand0", of="data"),
@@ -369,6 +378,7 @@ OPERATIONS: Final = (
         bind=_bind_reciprocal,
         cycles=_reciprocal_cycles,
         limits=(agree("dst", "data"),),
+        fidelity=Fidelity.APPROXIMATE,  # more precise than the scalar engine's, says the source; not how much
         source="nki.isa.reciprocal, NKI 0.6; nki.api.shared.rst, engine selection",
     ),
 )

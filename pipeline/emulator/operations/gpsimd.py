@@ -10,12 +10,13 @@ import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations.arguments import destination, operator, source
-from pipeline.emulator.operations.call import Call, Kernel
+from pipeline.emulator.operations.call import Call, Kernel, Registers
 from pipeline.emulator.operations.conversion import Array, loader, writer
 from pipeline.emulator.operations.limits import BITVEC_ON_INTEGERS, agree, describe
 from pipeline.emulator.operations.operators import COMPARISONS, OPERATORS, PARTITION_REDUCTIONS
 from pipeline.emulator.operations.reduction import sum_in_order
-from pipeline.emulator.operations.table import Limit, Operation, Parameter, ParameterKind
+from pipeline.emulator.operations.registers import value_of
+from pipeline.emulator.operations.table import Fidelity, Limit, Operation, Parameter, ParameterKind
 
 __all__ = ["OPERATIONS"]
 
@@ -35,23 +36,23 @@ def _integer(call: Call, name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _affine_values(call: Call) -> Array:
+def _affine_values(call: Call, registers: Registers) -> Array:
     """Return ``offset + partition * channel_multiplier + pattern`` in 32-bit arithmetic, as int32 (P, F)."""
     value = np.zeros(1, np.int64)
     for step, count in _pairs(call):
         value = (value[:, None] + np.arange(count, dtype=np.int64) * step).reshape(-1)
     lanes = np.arange(call.tensor("dst").partitions, dtype=np.int64)
-    total = _integer(call, "offset") + lanes[:, None] * _integer(call, "channel_multiplier") + value
-    return total.astype(np.int32)
+    total = lanes[:, None] * _integer(call, "channel_multiplier") + value
+    return (total + value_of(call.scalar("offset"), registers)).astype(np.int32)
 
 
 def _bind_iota(call: Call) -> Kernel:
     dst = call.tensor("dst")
     write = writer(dst.dtype)
 
-    def iota(registers: object, dst: Array) -> None:
+    def iota(registers: Registers, dst: Array) -> None:
         # Generated per run: a bound kernel that kept its pattern would hold memory a program can multiply.
-        write(dst, _affine_values(call))
+        write(dst, _affine_values(call, registers))
 
     return iota
 
@@ -64,8 +65,8 @@ def _bind_affine_select(call: Call) -> Kernel:
     same_type = DTYPES[dst.dtype].storage == DTYPES[data.dtype].storage
     load, write = loader(data, dst.shape), writer(dst.dtype)
 
-    def select(registers: object, dst: Array, on_true_tile: Array) -> None:
-        chosen = compare(_affine_values(call), 0).reshape(dst.shape)
+    def select(registers: Registers, dst: Array, on_true_tile: Array) -> None:
+        chosen = compare(_affine_values(call, registers), 0).reshape(dst.shape)
         if same_type:  # bit for bit, as wide integers do not survive float32
             kept = on_true_tile.reshape(dst.shape).copy()
             write(dst, np.full(dst.shape, number))
@@ -120,8 +121,12 @@ def _pattern(call: Call) -> Iterator[str]:
 
 
 def _affine_integers(call: Call) -> Iterator[str]:
-    for name in ("offset", "channel_multiplier"):
-        value = call.scalar(name)
+    values = {"offset": call.scalar("offset"), "channel_multiplier": call.scalar("channel_multiplier")}
+    if isinstance(values["offset"], tuple):  # a register, which holds an int32
+        del values["offset"]
+    for step, _ in _pairs(call):
+        values[f"step {step} of pattern"] = step
+    for name, value in values.items():
         if not isinstance(value, int) or not -(1 << 31) <= value < 1 << 31:
             yield f"{name} is {value!r}, must be an int32: the pattern is computed in 32-bit integers"
 
@@ -132,13 +137,18 @@ def _single_partition(call: Call) -> Iterator[str]:
         yield f"dst is {describe(dst)}, must be 1 partition x {data.free_elements} elements"
 
 
+def _reduction_fidelity(call: Call) -> Fidelity:
+    """Whether gpsimd adds wide integers exactly or through float32 is not documented."""
+    wide = call.tensor("data").dtype in ("int32", "uint32")
+    return Fidelity.APPROXIMATE if wide and call.scalar("op") in ("add", "average") else Fidelity.EXACT
+
+
 def _pattern_cycles(call: Call) -> float:
     return float(_START + call.tensor("dst").free_elements)
 
 
-def _number(name: str, default: Any = 0) -> Parameter:
-    return Parameter(name, ParameterKind.NUMBER, default)
-
+#: It may be a register: NKI 0.4.0 release notes, dynamic register offsets of iota and affine_select.
+_OFFSET: Final = Parameter("offset", ParameterKind.INDEX, 0)
 
 OPERATIONS: Final = (
     Operation(
@@ -146,8 +156,8 @@ OPERATIONS: Final = (
         (
             destination(buffers=_SBUF),
             Parameter("pattern", ParameterKind.INTEGERS),
-            _number("offset"),
-            _number("channel_multiplier"),
+            _OFFSET,
+            Parameter("channel_multiplier", ParameterKind.NUMBER, 0),
         ),
         engines=("gpsimd",),
         bind=_bind_iota,
@@ -167,7 +177,7 @@ OPERATIONS: Final = (
             source("on_true_tile", _SBUF),
             Parameter("on_false_value", ParameterKind.NUMBER),
             Parameter("cmp_op", ParameterKind.OPERATOR, "equal", choices=COMPARISONS),
-            _number("offset"),
+            _OFFSET,
         ),
         engines=("gpsimd",),
         bind=_bind_affine_select,
@@ -184,6 +194,7 @@ OPERATIONS: Final = (
         (destination(buffers=_SBUF), operator("op", PARTITION_REDUCTIONS), source("data", _SBUF)),
         engines=("gpsimd",),
         bind=_bind_partition_reduce,
+        fidelity=_reduction_fidelity,
         limits=(
             BITVEC_ON_INTEGERS,
             Limit("partition-reduce-shape", _single_partition, "nki.isa.tensor_partition_reduce docstring"),

@@ -27,7 +27,8 @@ class Operator:
     Attributes:
         name: Name in `nki.language`.
         family: ``"arithmetic"``, ``"bitvec"``, ``"unary"`` (arithmetic, one input), ``"partition"`` (of
-            `tensor_partition_reduce` only), or ``"refused"``: known to the language, but not to the hardware.
+            `tensor_partition_reduce` only), ``"bypass"`` (of `activate2` only: the step is left out), or
+            ``"refused"``: known to the language, but not to the hardware.
         function: On float32 arrays (integers for bitvec); None where there is none.
         reducible: Whether a reduction may use it.
         remedy: What to write instead of an operator that is refused, or not on every chip.
@@ -119,6 +120,7 @@ OPERATORS: Final[dict[str, Operator]] = {
         Operator("rsqrt", "unary", _rsqrt),
         Operator("reciprocal", "unary", np.reciprocal),
         Operator("average", "partition", None),
+        Operator("bypass", "bypass", None),
         Operator("divide", "refused", None, remedy=_RECIPROCAL_REMEDY),
         Operator(
             "mod", "refused", None, remedy="there is no remainder on the engines; restructure the index math"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from pipeline.emulator.operations.accumulator import Accumulator, accumulator_fidelity, initial_value
 from pipeline.emulator.operations.arguments import choice, destination, flag, operand, operator, source
 from pipeline.emulator.operations.call import Call, Kernel, Registers
 from pipeline.emulator.operations.conversion import FLOAT32, Array, broadcast_operand, loader, writer
-from pipeline.emulator.operations.elementwise import bind_step, operator_fidelity
+from pipeline.emulator.operations.elementwise import OPERAND_TYPES, bind_step, operator_fidelity
 from pipeline.emulator.operations.limits import (
     BITVEC_ON_INTEGERS,
     agree,
@@ -20,8 +22,8 @@ from pipeline.emulator.operations.limits import (
     per_partition,
 )
 from pipeline.emulator.operations.operators import OPERATORS, operators_where
-from pipeline.emulator.operations.reduction import IDENTITIES, reduce_rows
-from pipeline.emulator.operations.table import Limit, Operation, Parameter, ParameterKind
+from pipeline.emulator.operations.reduction import reduce_rows
+from pipeline.emulator.operations.table import Fidelity, Limit, Operation, Parameter, ParameterKind
 
 __all__ = ["OPERATIONS"]
 
@@ -29,6 +31,7 @@ _ARITHMETIC: Final = operators_where("arithmetic")
 _ARITHMETIC_OR_UNARY: Final = operators_where("arithmetic", "unary")
 _REDUCIBLE: Final = operators_where("arithmetic", "bitvec", reducible=True)
 _ACCUMULATING: Final = frozenset({"add", "multiply", "maximum", "minimum"})
+_SEQUENTIAL_COLUMNS: Final = 128
 
 
 def _reduced_axes(call: Call) -> tuple[int, ...]:
@@ -69,6 +72,30 @@ def _bind_tensor_reduce(call: Call) -> Kernel:
     return run
 
 
+def _reduce_fidelity(call: Call) -> Fidelity:
+    """Exact where the order of the elements cannot matter, or is known to be that of the elements.
+
+    One public record shows the latter, bit for bit: float32 sums of 128 elements on trn1
+    (facts/nki_bug_reports.md 49).
+    """
+    if str(call.scalar("op")) not in ("add", "subtract", "multiply"):
+        return Fidelity.EXACT
+    shown = (
+        call.scalar("op") == "add"
+        and call.target.name == "trn1"
+        and call.tensor("data").dtype == "float32"
+        and _reduced_columns(call) <= _SEQUENTIAL_COLUMNS
+    )
+    return Fidelity.EXACT if shown else Fidelity.APPROXIMATE
+
+
+def _reduce_cycles(call: Call) -> float:
+    """N; half of it where everything is bfloat16 and the operator add or maximum."""
+    data, dst = call.tensor("data"), call.tensor("dst")
+    fast = data.dtype == dst.dtype == "bfloat16" and call.scalar("op") in ("add", "maximum")
+    return data.free_elements / (2 if fast else 1)
+
+
 def _reduce_axes(call: Call) -> Iterator[str]:
     data, dst = call.tensor("data"), call.tensor("dst")
     rank = len(data.shape)
@@ -91,17 +118,11 @@ def _negate_bits(call: Call) -> Iterator[str]:
 
 def _bind_tensor_scalar_reduce(call: Call) -> Kernel:
     """``dst = data op0 operand0`` and its row reduction through the vector engine's accumulator."""
-    dst, data, result = call.tensor("dst"), call.tensor("data"), call.operand("reduce_res")
-    op = str(call.scalar("reduce_op"))
-    combine: Any = OPERATORS[op].function
+    dst, data = call.tensor("dst"), call.tensor("data")
     first = bind_step(call, str(call.scalar("op0")), "operand0", "reverse0", dst.shape, FLOAT32)
     load, write = loader(data, dst.shape), writer(dst.dtype)
-    write_result = writer(result.dtype) if result is not None else None
-    command = call.scalar("reduce_cmd")
-    start = broadcast_operand(call.operand("reduce_init"), call.scalar("reduce_init"), (data.partitions,))
-    identity = np.float32(IDENTITIES[op])
+    accumulator = Accumulator(call, data, str(call.scalar("reduce_op")), "reduce_init")
     negate = bool(call.scalar("reduce_res_negate"))
-    lanes = slice(data.start, data.start + data.partitions)
 
     def run(
         registers: Registers,
@@ -112,26 +133,21 @@ def _bind_tensor_scalar_reduce(call: Call) -> Kernel:
         reduce_init: Array | None,
     ) -> None:
         value = first(load(data), operand0).astype(np.float32, copy=False)
-        held = registers.vector[lanes]
-        if command == "reset_reduce":
-            held[...] = identity
-        elif command == "load_reduce":
-            held[...] = start(reduce_init)
-        held[...] = combine(held, reduce_rows(op, value.reshape(len(held), -1)))
+        accumulator.fold(registers, value, reduce_init)
         write(dst, value)
-        if write_result is not None and reduce_res is not None:
-            write_result(reduce_res, -held if negate else held)
+        accumulator.drain(registers, reduce_res, negate=negate)
 
     return run
 
 
-def _reduce_command(call: Call) -> Iterator[str]:
-    command = call.scalar("reduce_cmd")
-    given = call.operand("reduce_init") is not None or call.scalar("reduce_init") is not None
-    if given != (command == "load_reduce"):
-        yield f"reduce_init goes with reduce_cmd=load_reduce and only with it; reduce_cmd is {command}"
+def _reverse(call: Call) -> Iterator[str]:
     if call.scalar("reverse0"):
         yield "reverse0 is not supported by tensor_scalar_reduce: rewrite op0"
+
+
+def _scalar_reduce_fidelity(call: Call) -> Fidelity:
+    accumulated = accumulator_fidelity(call, str(call.scalar("reduce_op")))
+    return accumulated if accumulated is not Fidelity.EXACT else operator_fidelity(call)
 
 
 def _bind_scan(call: Call) -> Kernel:
@@ -175,12 +191,13 @@ OPERATIONS: Final = (
         ),
         engines=("vector",),
         bind=_bind_tensor_reduce,
-        cycles=lambda call: float(call.tensor("data").free_elements),
+        cycles=_reduce_cycles,
         limits=(
             Limit("reduce-axis", _reduce_axes, "nki.isa.tensor_reduce docstring"),
             Limit("reduce-negate", _negate_bits, "nki.isa.tensor_reduce docstring"),
             BITVEC_ON_INTEGERS,
         ),
+        fidelity=_reduce_fidelity,
         source="nki.isa.tensor_reduce, NKI 0.6; facts/nki.md section 3.1",
     ),
     Operation(
@@ -193,9 +210,9 @@ OPERATIONS: Final = (
             operator("reduce_op", _ACCUMULATING),
             destination("reduce_res", optional=True),
             flag("reverse0"),
-            choice("reduce_cmd", "reset_reduce", "reduce", "load_reduce"),
-            operand("reduce_init", None),
-            flag("reduce_res_negate"),
+            replace(choice("reduce_cmd", "reset_reduce", "reduce", "load_reduce"), since="0.4"),
+            replace(operand("reduce_init", None), since="0.4"),
+            replace(flag("reduce_res_negate"), since="0.6"),
         ),
         engines=("vector",),
         bind=_bind_tensor_scalar_reduce,
@@ -204,9 +221,11 @@ OPERATIONS: Final = (
             agree("dst", "data"),
             column("operand0", "reduce_init", of="data"),
             per_partition("reduce_res", of="data", elements=1),
-            Limit("reduce-command", _reduce_command, "nki.isa.tensor_scalar_reduce docstring"),
+            OPERAND_TYPES,
+            initial_value("reduce_init"),
+            Limit("reduce-command", _reverse, "nki.isa.tensor_scalar_reduce docstring"),
         ),
-        fidelity=operator_fidelity,
+        fidelity=_scalar_reduce_fidelity,
         source="nki.isa.tensor_scalar_reduce, NKI 0.6; facts/nki.md section 3.1",
     ),
     Operation(

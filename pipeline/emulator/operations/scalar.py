@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import numpy as np
 
-from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.dtypes import DTYPES, PACKED
 from pipeline.emulator.operations.activations import ACTIVATIONS
 from pipeline.emulator.operations.arguments import choice, destination, operand, operator, source
 from pipeline.emulator.operations.call import Call, Kernel, Registers
-from pipeline.emulator.operations.conversion import Array, broadcast_operand, loader, writer
+from pipeline.emulator.operations.conversion import FLOAT32, Array, broadcast_operand, loader, writer
 from pipeline.emulator.operations.limits import agree, column, per_partition
-from pipeline.emulator.operations.reduction import sum_in_order
+from pipeline.emulator.operations.operators import OPERATORS
+from pipeline.emulator.operations.reduction import IDENTITIES, reduce_rows, sum_in_order
 from pipeline.emulator.operations.table import (
     Fidelity,
     Limit,
@@ -23,20 +24,83 @@ from pipeline.emulator.operations.table import (
     Severity,
 )
 
-__all__ = ["OPERATIONS"]
+__all__ = ["ACTIVATION", "OPERATIONS", "activation_cycles", "bind_function", "bind_registers", "idle_result"]
 
 _DOCSTRING: Final = "nki.isa.activation docstring, NKI 0.6"
-_BIAS_DTYPES: Final = frozenset(DTYPES) - {"tfloat32"}
+_BIAS_DTYPES: Final = frozenset(DTYPES) - {"tfloat32"} - PACKED
+
+
+def bind_function(call: Call) -> Callable[..., Array]:
+    """Return ``f(registers, values, *slope, out=None)``: the activation, noting inputs outside its domain.
+
+    ``out`` may be a float32 array of the shape of ``values``, and may be ``values``; the result is returned,
+    in ``out`` or not.
+    """
+    activation = ACTIVATIONS[str(call.scalar("op"))]
+    function, domain, name = activation.function, activation.domain, activation.name
+    in_place = isinstance(function, np.ufunc)
+
+    def evaluate(registers: Registers, values: Array, *slope: Any, out: Array | None = None) -> Array:
+        if domain is not None:
+            outside = activation.outside(values)
+            if outside is not None:
+                registers.observe(name, *domain, *outside)
+        return function(values, out=out) if in_place else function(values, *slope)
+
+    return evaluate
+
+
+def bind_registers(
+    call: Call, command: object, op: str, *, in_order: bool
+) -> Callable[[Registers, Array, Array | None], None] | None:
+    """Return ``f(registers, activated, reduce_res)``: what an instruction does to the ``reduce_regs``.
+
+    It reduces activated values as they are before they are rounded to ``dst``.
+
+    Args:
+        call: The instruction, with the parameters ``data`` and ``reduce_res``.
+        command: Its ``reduce_cmd``.
+        op: Its ``reduce_op``.
+        in_order: Whether ``reduce`` continues element by element instead of adding the sum of the row.
+
+    Returns:
+        None if the registers are neither changed nor read.
+    """
+    data, result = call.tensor("data"), call.operand("reduce_res")
+    reduces = command in ("reduce", "reset_reduce")
+    resets = command in ("reset", "reset_reduce")
+    if not reduces and not resets and result is None:
+        return None
+    combine: Any = OPERATORS[op].function
+    identity = np.float32(IDENTITIES[op])
+    write_result = writer(result.dtype) if result is not None else None
+    lanes = slice(data.start, data.start + data.partitions)
+
+    def apply(registers: Registers, activated: Array, reduce_res: Array | None) -> None:
+        held = registers.scalar[lanes]
+        if resets:
+            held[...] = identity
+        if reduces:
+            rows = activated.astype(np.float32, copy=False).reshape(len(held), -1)
+            if op == "add" and in_order:
+                held[...] = sum_in_order(rows, None if resets else held)
+            else:
+                held[...] = combine(held, reduce_rows(op, rows))
+        if write_result is not None and reduce_res is not None:
+            write_result(reduce_res, held)
+
+    return apply
 
 
 def _bind_activation(call: Call) -> Kernel:
     """``dst = op(data * scale + bias)`` in float32, with the running row sum of the scalar engine's
     registers.
 
-    The sum adds the activated float32 values, before they are rounded to ``dst``, in element order.
+    The documentation's pseudo code of ``reduce_cmd=reduce``, read literally, adds the old register twice;
+    here the register grows by the row's sum (facts/emulator_findings.md 21).
     """
-    dst, data, result = call.tensor("dst"), call.tensor("data"), call.operand("reduce_res")
-    function = ACTIVATIONS[str(call.scalar("op"))].function
+    dst, data = call.tensor("dst"), call.tensor("data")
+    function = bind_function(call)
     load, write = loader(data, dst.shape), writer(dst.dtype)
     bias_tile, scale_tile = call.operand("bias"), call.operand("scale")
     bias_number, scale_number = call.scalar("bias"), call.scalar("scale")
@@ -45,52 +109,29 @@ def _bind_activation(call: Call) -> Kernel:
     scales = scale_tile is not None or scale_number != 1
     biases = bias_tile is not None or bias_number not in (None, 0)
     command = "reset_reduce" if call.operation.name == "activation_reduce" else call.scalar("reduce_cmd")
-    sums = command in ("reduce", "reset_reduce")
-    resets = command in ("reset", "reset_reduce")
-    write_result = writer(result.dtype) if result is not None else None
-    lanes = slice(data.start, data.start + data.partitions)
+    accumulate = bind_registers(call, command, "add", in_order=False)
+    direct = accumulate is None and DTYPES[dst.dtype].storage == FLOAT32
 
-    def activate(values: Array, bias_array: Array | None, scale_array: Array | None) -> Array:
+    def activation(
+        registers: Registers,
+        dst: Array,
+        data: Array,
+        bias_array: Array | None,
+        scale_array: Array | None,
+        reduce_res: Array | None,
+    ) -> None:
+        values = load(data)
         if scales:
             values = values * scale(scale_array)
         if biases:
             values = values + bias(bias_array)
-        return function(values)
+        activated = function(registers, values, out=dst if direct else None)
+        if activated is not dst:
+            write(dst, activated)
+        if accumulate is not None:
+            accumulate(registers, activated, reduce_res)
 
-    if not sums and not resets and result is None:
-
-        def plain(
-            registers: Registers,
-            dst: Array,
-            data: Array,
-            bias: Array | None,
-            scale: Array | None,
-            reduce_res: Array | None,
-        ) -> None:
-            write(dst, activate(load(data), bias, scale))
-
-        return plain
-
-    def reducing(
-        registers: Registers,
-        dst: Array,
-        data: Array,
-        bias: Array | None,
-        scale: Array | None,
-        reduce_res: Array | None,
-    ) -> None:
-        activated = activate(load(data), bias, scale)
-        held = registers.scalar[lanes]
-        if resets:
-            held[...] = 0
-        if sums:
-            rows = activated.astype(np.float32, copy=False).reshape(len(held), -1)
-            held += sum_in_order(rows)
-        write(dst, activated)
-        if write_result is not None and reduce_res is not None:
-            write_result(reduce_res, held)
-
-    return reducing
+    return activation
 
 
 def _bind_activation_reduce(call: Call) -> Kernel:
@@ -117,7 +158,8 @@ def _reduce_operator(call: Call) -> Iterator[str]:
         yield "reduce_res is given without reduce_op: pass reduce_op=nl.add"
 
 
-def _idle_result(call: Call) -> Iterator[str]:
+def idle_result(call: Call) -> Iterator[str]:
+    """Yield a message if an instruction reads registers that it leaves as they were."""
     if call.operand("reduce_res") is not None and call.scalar("reduce_cmd") == "idle":
         yield (
             "reduce_res reads registers that reduce_cmd=idle leaves as they were: pass "
@@ -138,17 +180,28 @@ def _copy_bias(call: Call) -> Iterator[str]:
         yield "op=copy drops the bias on the device (aws-neuron-sdk issue 1296): add with nisa.tensor_scalar"
 
 
-def _activation_fidelity(call: Call) -> Fidelity:
-    return ACTIVATIONS[str(call.scalar("op"))].fidelity
+def _slope(call: Call) -> Iterator[str]:
+    if call.scalar("op") == "prelu":
+        yield (
+            f"op=prelu has a slope for negative inputs, which {call.operation.name} cannot give: use "
+            "nisa.activate2(relu_param=) on trn3, or nisa.scalar_tensor_tensor"
+        )
 
 
-def _cycles(call: Call) -> float:
-    """max(64, N), and 64 more to read the registers out."""
+def _fidelity(call: Call) -> Fidelity:
+    # Which slope an instruction without relu_param applies is not documented; the machine takes 0.
+    activation = ACTIVATIONS[str(call.scalar("op"))]
+    return Fidelity.UNMODELLED if activation.sloped else activation.fidelity
+
+
+def activation_cycles(call: Call) -> float:
+    """Return max(64, N), and 64 more to read the registers out."""
     reads = call.operand("reduce_res") is not None
     return max(64, call.tensor("data").free_elements) + (64 if reads else 0)
 
 
-_OP: Final = Parameter("op", ParameterKind.ACTIVATION, choices=frozenset(ACTIVATIONS))
+#: The parameter that names the function.
+ACTIVATION: Final = Parameter("op", ParameterKind.ACTIVATION, choices=frozenset(ACTIVATIONS))
 _SHARED_LIMITS: Final = (
     agree("dst", "data"),
     column("bias", "scale", of="data"),
@@ -156,6 +209,12 @@ _SHARED_LIMITS: Final = (
     Limit("activation-reduce", _reduce_operator, _DOCSTRING),
     Limit("activation-bias", _vector_bias, _DOCSTRING, frozenset({"trn1"})),
     Limit("activation-copy-bias", _copy_bias, "facts/nki_bug_reports.md 4", severity=Severity.WARNING),
+    Limit(
+        "activation-slope",
+        _slope,
+        "nki.language.prelu docstring: the slope is the argument relu_param",
+        severity=Severity.WARNING,
+    ),
 )
 
 OPERATIONS: Final = (
@@ -163,7 +222,7 @@ OPERATIONS: Final = (
         "activation",
         (
             destination(),
-            _OP,
+            ACTIVATION,
             source("data"),
             operand("bias", None, _BIAS_DTYPES),
             operand("scale", 1.0),
@@ -173,19 +232,20 @@ OPERATIONS: Final = (
         ),
         engines=("scalar",),
         bind=_bind_activation,
-        cycles=_cycles,
+        cycles=activation_cycles,
         limits=(
             *_SHARED_LIMITS,
-            Limit("activation-idle-result", _idle_result, _DOCSTRING, severity=Severity.WARNING),
+            Limit("activation-idle-result", idle_result, _DOCSTRING, severity=Severity.WARNING),
         ),
-        fidelity=_activation_fidelity,
+        fidelity=_fidelity,
         source="nki.isa.activation, NKI 0.6; facts/nki.md sections 3.1 and 4.3",
+        observes=True,
     ),
     Operation(
         "activation_reduce",
         (
             destination(),
-            _OP,
+            ACTIVATION,
             source("data"),
             operator("reduce_op", frozenset({"add"})),
             destination("reduce_res", nullable=True),
@@ -194,9 +254,10 @@ OPERATIONS: Final = (
         ),
         engines=("scalar",),
         bind=_bind_activation_reduce,
-        cycles=_cycles,
+        cycles=activation_cycles,
         limits=_SHARED_LIMITS,
-        fidelity=_activation_fidelity,
+        fidelity=_fidelity,
         source="nki.isa.activation_reduce, NKI 0.6; facts/nki.md sections 3.1 and 4.3",
+        observes=True,
     ),
 )

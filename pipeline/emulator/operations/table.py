@@ -122,6 +122,8 @@ class Limit:
         source: Where the rule is documented.
         targets: Chips it holds on.
         severity: Whether a breach makes the program illegal.
+        since: First NKI version in which it holds.
+        until: First NKI version in which it no longer holds, or None.
     """
 
     rule: str
@@ -129,6 +131,8 @@ class Limit:
     source: str
     targets: frozenset[str] = ALL_TARGETS
     severity: Severity = Severity.ERROR
+    since: str = "0.3"
+    until: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +147,10 @@ class Parameter:
         dtypes: Accepted element types of a tensor argument; empty means every type.
         choices: Accepted names of an operator, activation or enum argument; empty means every one.
         nullable: Whether a parameter that has no default may be given as None.
-        count: Most tensors of a list argument; each takes a tensor slot of its own, called ``name[0]`` and so
-            on. 1 for an argument that is no list.
+        aligned: Whether a tensor argument starts on a quadrant of partitions, as engines address them; the
+            operation's own limits say where it starts if not.
+        count: Most entries of a list argument; each takes a slot of its own, called ``name[0]`` and so on. 1
+            for an argument that is no list.
         since: First NKI version that has it.
         until: First NKI version that no longer has it, or None.
     """
@@ -156,12 +162,13 @@ class Parameter:
     dtypes: frozenset[str] = frozenset()
     choices: frozenset[str] = frozenset()
     nullable: bool = False
+    aligned: bool = True
     count: int = 1
     since: str = "0.3"
     until: str | None = None
 
     def spread(self) -> tuple[Parameter, ...]:
-        """Return one parameter per tensor slot: several for a list, of which the first must be given."""
+        """Return one parameter per slot: several for a list, of which the first alone must be given."""
         if self.count == 1:
             return (self,)
         return tuple(
@@ -220,7 +227,7 @@ class Operation:
 
     def __post_init__(self) -> None:
         tensors = tuple(part for p in self.parameters if p.kind.in_tensors for part in p.spread())
-        scalars = tuple(p for p in self.parameters if p.kind.in_scalars)
+        scalars = tuple(part for p in self.parameters if p.kind.in_scalars for part in p.spread())
         object.__setattr__(self, "tensor_parameters", tensors)
         object.__setattr__(self, "scalar_parameters", scalars)
         object.__setattr__(self, "tensor_slots", {p.name: slot for slot, p in enumerate(tensors)})

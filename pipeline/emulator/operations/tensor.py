@@ -1,30 +1,41 @@
-"""The tensor engine: `nc_matmul`, `nc_transpose` (which the vector engine also has)."""
+"""The tensor engine: `nc_matmul`, and what it shares with the other products."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final
 
 import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
-from pipeline.emulator.operations.arguments import ENGINE, FLOATS, choice, destination, flag, source
+from pipeline.emulator.operations.arguments import FLOATS, choice, flag, source
 from pipeline.emulator.operations.call import Call, Kernel, Operand
 from pipeline.emulator.operations.conversion import FLOAT32, Array, loader, writer
 from pipeline.emulator.operations.limits import describe
-from pipeline.emulator.operations.table import Limit, Operation, Parameter, ParameterKind, Severity
+from pipeline.emulator.operations.table import Fidelity, Limit, Operation, Parameter, ParameterKind, Severity
 
-if TYPE_CHECKING:
-    from pipeline.emulator.program import Scalar
-
-__all__ = ["OPERATIONS"]
+__all__ = [
+    "EIGHT_BITS",
+    "OPERATIONS",
+    "bind_product",
+    "engine_tile",
+    "identity_matrix",
+    "incomplete_tile",
+    "pass_cycles",
+    "product_sizes",
+]
 
 _SBUF: Final = frozenset({"sbuf"})
 _PSUM: Final = frozenset({"psum"})
 _FULL_PRECISION: Final = frozenset({"float32", "tfloat32"})
-_FP8: Final = frozenset({"float8_e4m3", "float8_e4m3fn", "float8_e5m2"})
+#: Types that the transpose mode of the tensor engine widens to 16 bits.
+EIGHT_BITS: Final = frozenset({"float8_e4m3", "float8_e4m3fn", "float8_e5m2"})
 _EARLY: Final = frozenset({"trn1", "trn2"})
+_MOVES: Final = frozenset({"trn2", "trn3"})
 _DOCSTRING: Final = "nki.isa.nc_matmul docstring, NKI 0.6 (facts/nki.md section 2.5)"
+_ROWS: Final = 128
+_MANTISSA_OF_TFLOAT32: Final = np.uint32(0xFFFFE000)
 
 
 def _contraction(operand: Operand, call: Call) -> int:
@@ -38,116 +49,126 @@ def _columns(operand: Operand, call: Call) -> int:
     return operand.elements // _contraction(operand, call)
 
 
-def _bind_matmul(call: Call) -> Kernel:
-    """``dst (+)= stationary.T @ moving`` in float32, products and sums rounded as BLAS rounds them.
+def bind_product(
+    dst: Operand, columns: tuple[int, int], accumulate: bool
+) -> Callable[[Array, Array, Array], None]:
+    """Return ``f(dst, left, right)``: ``dst (+)= left.T @ right`` in float32.
 
-    tfloat32 operands lose their 13 low mantissa bits first. Accumulation reads the old value, adds in float32
-    and rounds once to the destination type. In transpose mode, from NeuronCore-v3 on, an identity moves the
-    bits of ``stationary`` untouched: NaN and infinities do not spread as a product would spread them.
+    Products and sums are rounded as BLAS rounds them. Accumulation reads the old value, adds in float32 and
+    rounds once to the destination type.
+
+    Args:
+        dst: The destination.
+        columns: Columns of the two (contraction, columns) matrices.
+        accumulate: Whether to add.
+    """
+    if DTYPES[dst.dtype].storage == FLOAT32 and dst.shape == columns:
+        return _add if accumulate else _overwrite
+    write = writer(dst.dtype)
+
+    def convert(dst: Array, left: Array, right: Array) -> None:
+        value = (left.T @ right).reshape(dst.shape)
+        write(dst, value + dst.astype(np.float32) if accumulate else value)
+
+    return convert
+
+
+@cache
+def identity_matrix(rows: int) -> Array:
+    """Return a float32 identity, shared and read-only."""
+    identity = np.eye(rows, dtype=np.float32)
+    identity.flags.writeable = False
+    return identity
+
+
+def _overwrite(dst: Array, left: Array, right: Array) -> None:
+    np.matmul(left.T, right, out=dst)
+
+
+def _add(dst: Array, left: Array, right: Array) -> None:
+    dst += left.T @ right
+
+
+def _bind_matmul(call: Call) -> Kernel:
+    """``dst (+)= stationary.T @ moving``; tfloat32 operands lose their 13 low mantissa bits first.
+
+    In transpose mode, from NeuronCore-v3 on, an identity moves the bits of ``stationary`` untouched: NaN and
+    infinities do not spread as a product would spread them. Eight-bit elements arrive in the low half of
+    16-bit ones.
     """
     dst, stationary, moving = call.tensor("dst"), call.tensor("stationary"), call.tensor("moving")
     load_stationary, load_moving = _matrix_loader(stationary, call), _matrix_loader(moving, call)
     accumulate = bool(call.scalar("accumulate"))
-    matrix = (_columns(stationary, call), _columns(moving, call))
-    write = writer(dst.dtype)
+    columns = (_columns(stationary, call), _columns(moving, call))
+    product = bind_product(dst, columns, accumulate)
 
-    def overwrite(registers: object, dst: Array, stationary: Array, moving: Array) -> None:
-        np.matmul(load_stationary(stationary).T, load_moving(moving), out=dst)
+    def multiply(registers: object, dst: Array, stationary: Array, moving: Array) -> None:
+        product(dst, load_stationary(stationary), load_moving(moving))
 
-    def add(registers: object, dst: Array, stationary: Array, moving: Array) -> None:
-        dst += load_stationary(stationary).T @ load_moving(moving)
-
-    def convert(registers: object, dst: Array, stationary: Array, moving: Array) -> None:
-        value = (load_stationary(stationary).T @ load_moving(moving)).reshape(dst.shape)
-        write(dst, value + dst.astype(np.float32) if accumulate else value)
-
-    product = convert
-    if DTYPES[dst.dtype].storage == FLOAT32 and dst.shape == matrix:
-        product = add if accumulate else overwrite
+    widens = stationary.dtype in EIGHT_BITS and DTYPES[dst.dtype].itemsize == 2
     same_type = DTYPES[dst.dtype].storage == DTYPES[stationary.dtype].storage
-    if not call.scalar("is_transpose") or accumulate or not same_type or call.target.name == "trn1":
-        return product
-    square = (stationary.partitions, stationary.partitions)
-    if matrix[1] != square[0] or moving.elements != square[0] * square[1]:
-        return product
+    moves = call.scalar("is_transpose") and call.target.name in _MOVES and (same_type or widens)
+    rows = stationary.partitions
+    if not moves or accumulate or columns[1] != rows or moving.elements != rows * rows:
+        return multiply
+    identity = identity_matrix(rows)
 
     def move(registers: object, dst: Array, stationary: Array, moving: Array) -> None:
-        if np.array_equal(load_moving(moving), np.eye(square[0], dtype=np.float32)):
-            dst[...] = stationary.reshape(square[0], -1).T.reshape(dst.shape)
+        if not np.array_equal(load_moving(moving), identity):
+            multiply(registers, dst, stationary, moving)
+        elif widens:
+            turned = stationary.view(np.uint8).reshape(rows, -1).T
+            dst.view(np.uint16)[...] = turned.reshape(dst.shape)
         else:
-            product(registers, dst, stationary, moving)
+            dst[...] = stationary.reshape(rows, -1).T.reshape(dst.shape)
 
     return move
 
 
 def _matrix_loader(operand: Operand, call: Call) -> Callable[[Array], Array]:
     """Return a function from an operand's array to a float32 (contraction, columns) matrix."""
-    matrix = (_contraction(operand, call), _columns(operand, call))
-    load = loader(operand, matrix)
+    load = loader(operand, (_contraction(operand, call), _columns(operand, call)))
     if operand.dtype != "tfloat32":
         return load
 
     def truncate(array: Array) -> Array:
-        bits = load(array).astype(np.float32).view(np.uint32)
-        return (bits & np.uint32(0xFFFFE000)).view(np.float32)
+        bits: Array = load(array).view(np.uint32) & _MANTISSA_OF_TFLOAT32
+        return bits.view(np.float32)
 
     return truncate
 
 
-def _bind_transpose(call: Call) -> Kernel:
-    """Move bits; the tensor engine of NeuronCore-v2 multiplies by an identity instead, which spreads NaN."""
-    dst, data = call.tensor("dst"), call.tensor("data")
-    matrix = (data.partitions, data.free_elements)
-    same_type = DTYPES[dst.dtype].storage == DTYPES[data.dtype].storage
-    write = writer(dst.dtype)
-
-    def multiply(registers: object, dst: Array, data: Array) -> None:
-        write(dst, data.reshape(matrix).T.astype(np.float32) @ np.eye(matrix[0], dtype=np.float32))
-
-    if call.engine == "tensor" and call.target.name == "trn1" and DTYPES[data.dtype].is_float:
-        return multiply
-
-    def transpose(registers: object, dst: Array, data: Array) -> None:
-        turned = data.reshape(matrix).T
-        if same_type:
-            dst[...] = turned.reshape(dst.shape)
-        else:
-            write(dst, turned.astype(np.float32))
-
-    return transpose
-
-
-def _choose_transpose_engine(
-    dtypes: Sequence[str | None], memories: Sequence[str | None], scalars: Sequence[Scalar]
-) -> str:
-    # By the destination alone (NKI 0.4.0 release notes, bug fixes).
-    return "tensor" if memories[0] == "psum" else "vector"
-
-
-def _sizes(call: Call) -> Iterator[str]:
+def product_sizes(call: Call, stationary_columns: int, moving_columns: int) -> Iterator[str]:
+    """Yield what does not fit the engine's tile, or the destination, given the operands' columns."""
     dst, stationary, moving = call.tensor("dst"), call.tensor("stationary"), call.tensor("moving")
-    rows, columns = _columns(stationary, call), _columns(moving, call)
     if stationary.partitions != moving.partitions:
         yield (
             f"stationary has {stationary.partitions} partitions, moving {moving.partitions}: the contraction "
             "dimension lies on the partitions of both and must be equal"
         )
-    if rows > 128:
-        yield f"stationary has {rows} free elements, limit 128 (gemm_stationary_fmax): tile it"
-    if call.target.matmul_moving_max == 512:
-        limit = 512
-    else:
-        limit = call.target.matmul_moving_max * (2 if dst.dtype == "bfloat16" else 1)
-    if columns > limit:
+    if stationary_columns > 128:
         yield (
-            f"moving has {columns} free elements, limit {limit} on {call.target.name} with a {dst.dtype} "
-            "destination: tile the free dimension (nl.tile_size.gemm_moving_fmax)"
+            f"stationary has {stationary_columns} free elements, limit 128 (gemm_stationary_fmax): tile it"
         )
-    if (dst.partitions, dst.free_elements) != (rows, columns):
+    limit = call.target.matmul_moving_max
+    if call.target.name not in _EARLY and dst.dtype == "bfloat16":
+        limit *= 2
+    if moving_columns > limit:
         yield (
-            f"dst is {describe(dst)}, but stationary.T @ moving is ({rows}, {columns}): dst's partitions are "
-            "stationary's free size, its free size is moving's"
+            f"moving has {moving_columns} free elements, limit {limit} on {call.target.name} with a "
+            f"{dst.dtype} destination: tile the free dimension (nl.tile_size.gemm_moving_fmax)"
         )
+    if (dst.partitions, dst.free_elements) != (stationary_columns, moving_columns):
+        yield (
+            f"dst is {describe(dst)}, but stationary.T @ moving is ({stationary_columns}, {moving_columns}): "
+            "dst's partitions are stationary's free size, its free size is moving's"
+        )
+
+
+def _sizes(call: Call) -> Iterator[str]:
+    yield from product_sizes(
+        call, _columns(call.tensor("stationary"), call), _columns(call.tensor("moving"), call)
+    )
 
 
 def _dtypes(call: Call) -> Iterator[str]:
@@ -180,28 +201,61 @@ def _bank(call: Call) -> Iterator[str]:
         )
 
 
+def engine_tile(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return ``tile_position`` and ``tile_size``, each (row, column); None where they are not two pairs."""
+    position, size = call.scalar("tile_position"), call.scalar("tile_size")
+    if isinstance(position, tuple) and isinstance(size, tuple) and len(position) == len(size) == 2:
+        return position, size
+    return None
+
+
+def incomplete_tile(call: Call) -> Iterator[str]:
+    """Yield a message if ``tile_position`` or ``tile_size`` is given without the other, or is no pair."""
+    given = call.scalar("tile_position") or call.scalar("tile_size")
+    if given and engine_tile(call) is None:
+        yield "tile_position and tile_size must both be given, as (row, column) pairs"
+
+
 def _tiling(call: Call) -> Iterator[str]:
     """Rows and columns alike, as the prose of the docstring has it and public kernels use it; its parameter
     texts still allow row tiles only."""
-    position, size = call.scalar("tile_position"), call.scalar("tile_size")
-    if not position and not size:
+    yield from incomplete_tile(call)
+    tile = engine_tile(call)
+    if tile is None:
         return
-    if not (isinstance(position, tuple) and isinstance(size, tuple) and len(position) == len(size) == 2):
-        yield "tile_position and tile_size must both be given, as (row, column) pairs"
-        return
+    position, size = tile
     allowed = (64, 128) if call.target.name == "trn1" else (32, 64, 128)
     stationary = call.tensor("stationary")
     extents = (stationary.partitions, _columns(stationary, call))
     for what, start, length, extent in zip(("row", "column"), position, size, extents, strict=True):
         if length not in allowed:
             yield f"tile_size {what}s {length}, must be one of {allowed} on {call.target.name}"
-        elif start % length or not 0 <= start <= 128 - length:
+        elif start % length or not 0 <= start <= _ROWS - length:
             yield f"tile_position {what} {start} must be a multiple of the tile's {length} {what}s below 128"
         if extent > length:
             part = "partitions" if what == "row" else "free elements"
             yield f"stationary has {extent} {part}, the tile {length} {what}s"
-    if call.scalar("perf_mode") == "double_row" and size[1] != 128:
+    if call.scalar("perf_mode") == "double_row" and size[1] != _ROWS:
         yield f"perf_mode=double_row cannot be combined with column tiles of {size[1]}: use 128 columns"
+
+
+def _tile_placement(call: Call) -> Iterator[str]:
+    tile = engine_tile(call)
+    if tile is None:
+        return
+    (row, column), _ = tile
+    for name in ("stationary", "moving"):
+        start = call.tensor(name).start
+        if start != row:
+            yield (
+                f"{name} starts at partition {start}, the row tile at row {row}: partition p feeds row p of "
+                "the engine; place the operand on the tile's rows"
+            )
+    if call.tensor("dst").start != column:
+        yield (
+            f"dst starts at partition {call.tensor('dst').start}, the column tile at column {column}: column "
+            "c of the engine fills partition c of PSUM; write to the tile's columns"
+        )
 
 
 def _double_row(call: Call) -> Iterator[str]:
@@ -213,7 +267,7 @@ def _double_row(call: Call) -> Iterator[str]:
         yield "perf_mode=double_row cannot be combined with is_transpose: leave one out"
     for name in ("stationary", "moving"):
         operand = call.tensor(name)
-        if operand.dtype not in _FP8:
+        if operand.dtype not in EIGHT_BITS:
             yield f"{name} is {operand.dtype}: double_row needs 8-bit floats"
         if len(operand.shape) < 3 or operand.shape[1] != 2:
             yield f"{name} has shape {list(operand.shape)}: double_row contracts over [128, 2, free]"
@@ -221,53 +275,45 @@ def _double_row(call: Call) -> Iterator[str]:
 
 def _transpose_flag(call: Call) -> Iterator[str]:
     dst, stationary = call.tensor("dst").dtype, call.tensor("stationary").dtype
-    if call.scalar("is_transpose") and dst != stationary:
+    widens = stationary in EIGHT_BITS and DTYPES[dst].itemsize == 2
+    if call.scalar("is_transpose") and dst != stationary and not widens:
         yield (
             f"is_transpose copies bits from NeuronCore-v3 on: dst is {dst}, stationary {stationary}; use the "
             "same dtype"
         )
 
 
-def _transpose_sizes(call: Call) -> Iterator[str]:
-    dst, data = call.tensor("dst"), call.tensor("data")
-    limit = 128 if call.engine == "tensor" else 32
-    if data.partitions > limit or data.free_elements > limit:
+def _transpose_width(call: Call) -> Iterator[str]:
+    dst, stationary = call.tensor("dst").dtype, call.tensor("stationary").dtype
+    if call.scalar("is_transpose") and stationary in EIGHT_BITS and dst == stationary:
         yield (
-            f"data is {describe(data)}, limit {limit} x {limit} on the {call.engine} engine: transpose "
-            f"{limit} x {limit} blocks"
-            + ("" if limit == 128 else " or use engine=tensor with a PSUM destination")
-        )
-    if (dst.partitions, dst.free_elements) != (data.free_elements, data.partitions):
-        yield f"dst is {describe(dst)}, must be {data.free_elements} partitions x {data.partitions} elements"
-
-
-def _transpose_memories(call: Call) -> Iterator[str]:
-    memories = (call.tensor("data").memory, call.tensor("dst").memory)
-    if call.engine == "tensor" and memories != ("sbuf", "psum"):
-        yield (
-            f"the tensor engine transposes from SBUF to PSUM, not from {memories[0]} to {memories[1]}: pass "
-            "engine=nisa.engine.vector for blocks of at most 32 x 32"
+            f"is_transpose of {stationary} writes 16-bit elements whose upper half is zero, but dst is "
+            f"{dst}: use a 16-bit destination, or transpose in bfloat16"
         )
 
 
-def _transpose_dtype(call: Call) -> Iterator[str]:
-    dst, data = call.tensor("dst").dtype, call.tensor("data").dtype
-    if dst != data:
-        yield f"dst is {dst}, data {data}: a transpose keeps the dtype"
+def _fidelity(call: Call) -> Fidelity:
+    """Unmodelled where documents contradict each other, approximate where the operands are shortened.
+
+    That float32 takes four passes, two with an operand of ones and zeros, fits products of two halves each,
+    which are exact; how tfloat32 loses its bits is documented as "10-bit mantissa" only.
+    """
+    if any(_transpose_width(call)) and call.target.name in _MOVES:
+        return Fidelity.UNMODELLED
+    shortened = "tfloat32" in (call.tensor("stationary").dtype, call.tensor("moving").dtype)
+    return Fidelity.APPROXIMATE if shortened else Fidelity.EXACT
 
 
-def _matmul_cycles(call: Call) -> float:
-    """Passes x max(min(64, stationary columns), moving columns); float32 takes four passes."""
+def pass_cycles(stationary_columns: int, moving_columns: int) -> float:
+    """Return the cycles of one pass, back to back with others: facts/nki.md section 3.1."""
+    return max(min(64, stationary_columns), moving_columns)
+
+
+def _cycles(call: Call) -> float:
+    """One pass; float32 takes four."""
     stationary, moving = call.tensor("stationary"), call.tensor("moving")
-    cycles = max(min(64, _columns(stationary, call)), _columns(moving, call))
+    cycles = pass_cycles(_columns(stationary, call), _columns(moving, call))
     return 4 * cycles if "float32" in (stationary.dtype, moving.dtype) else cycles
-
-
-def _transpose_cycles(call: Call) -> float:
-    data = call.tensor("data")
-    if call.engine == "tensor":
-        return max(data.partitions, min(64, data.free_elements))
-    return max(64, data.free_elements)
 
 
 OPERATIONS: Final = (
@@ -277,6 +323,7 @@ OPERATIONS: Final = (
             Parameter("dst", ParameterKind.ACCUMULATOR, buffers=_PSUM),
             source("stationary", _SBUF, FLOATS),
             source("moving", _SBUF, FLOATS),
+            # Hints for speed: an operand of ones and zeros needs fewer passes. Values do not change.
             flag("is_stationary_onezero"),
             flag("is_moving_onezero"),
             flag("is_transpose"),
@@ -288,37 +335,30 @@ OPERATIONS: Final = (
         ),
         engines=("tensor",),
         bind=_bind_matmul,
-        cycles=_matmul_cycles,
+        cycles=_cycles,
         limits=(
             Limit("matmul-size", _sizes, _DOCSTRING),
             Limit("matmul-dtypes", _dtypes, _DOCSTRING),
             Limit("matmul-destination-dtype", _destination_dtype, _DOCSTRING),
             Limit("matmul-bank", _bank, _DOCSTRING, _EARLY),
             Limit("matmul-tiling", _tiling, _DOCSTRING),
-            Limit("matmul-double-row", _double_row, _DOCSTRING),
-            Limit("matmul-transpose-dtype", _transpose_flag, _DOCSTRING, frozenset({"trn2", "trn3"})),
-        ),
-        source="nki.isa.nc_matmul, NKI 0.6; facts/nki.md sections 2.5 and 3.1",
-    ),
-    Operation(
-        "nc_transpose",
-        (destination(), source("data"), ENGINE),
-        engines=("tensor", "vector"),
-        bind=_bind_transpose,
-        choose_engine=_choose_transpose_engine,
-        cycles=_transpose_cycles,
-        limits=(
-            Limit("transpose-size", _transpose_sizes, "nki.isa.nc_transpose docstring, Tile size"),
-            Limit("transpose-memory", _transpose_memories, "nki.isa.nc_transpose docstring, Memory types"),
             Limit(
-                "transpose-dtype",
-                _transpose_dtype,
-                "nki.isa.nc_transpose docstring; on NeuronCore-v2 kernels in the field convert "
-                "(emulator_findings.md 5)",
-                frozenset({"trn2", "trn3"}),
+                "matmul-tile-placement",
+                _tile_placement,
+                "not documented; every public kernel with tiles obeys (nki-library: router_topk, qkv_tkg)",
+                severity=Severity.WARNING,
+            ),
+            Limit("matmul-double-row", _double_row, _DOCSTRING),
+            Limit("matmul-transpose-dtype", _transpose_flag, _DOCSTRING, _MOVES),
+            Limit(
+                "transpose-eight-bit",
+                _transpose_width,
+                "Trainium2 architecture guide, Built-in Transpose Support; the docstring says: same dtype",
+                _MOVES,
                 Severity.WARNING,
             ),
         ),
-        source="nki.isa.nc_transpose, NKI 0.6; facts/nki.md sections 2.7 and 3.1",
+        fidelity=_fidelity,
+        source="nki.isa.nc_matmul, NKI 0.6; facts/nki.md sections 2.5 and 3.1",
     ),
 )

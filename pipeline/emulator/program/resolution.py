@@ -60,7 +60,9 @@ _latest: tuple[Program, Resolution] | None = None
 
 
 def _resolve(program: Program) -> Resolution:
-    operands = [_operand(program, index) for index in range(len(program.patterns))]
+    operands: list[Operand] = []
+    for index in range(len(program.patterns)):
+        operands.append(_operand(program, index, operands))
     classes: dict[Operand, int] = {}
     pattern_class: list[int] = [classes.setdefault(operand, len(classes)) for operand in operands]
     pattern_class.append(_ABSENT)  # so that index -1 finds it
@@ -94,22 +96,23 @@ def _resolve(program: Program) -> Resolution:
 _ABSENT: Final = -1
 
 
-def _operand(program: Program, index: int) -> Operand:
+def _operand(program: Program, index: int, earlier: list[Operand]) -> Operand:
     pattern = program.patterns[index]
     memory = memory_of(program.tensors[pattern.tensor].buffer)
     shape = pattern.shape or (1,)
     strides = tuple([stride for stride, _ in pattern.dims]) or (1,)
     dynamic = tuple([offset.kind for offset in pattern.offsets])
+    indices = tuple([None if o.kind == "register" else earlier[o.source] for o in pattern.offsets])
     if memory == "hbm":
-        return Operand(memory, pattern.dtype, shape, strides, dynamic=dynamic)
+        return Operand(memory, pattern.dtype, shape, strides, dynamic=dynamic, indices=indices)
     width = partition_elements(program, index)
     start, column = divmod(pattern.offset, width)
     if memory == "sbuf":
-        return Operand(memory, pattern.dtype, shape, strides, start, dynamic=dynamic)
+        return Operand(memory, pattern.dtype, shape, strides, start, dynamic=dynamic, indices=indices)
     itemsize = DTYPES[pattern.dtype].itemsize
     low = high = column
     for stride, count in pattern.dims[1:]:
         reach = stride * (count - 1)
         low, high = low + min(0, reach), high + max(0, reach)
     first, last = low * itemsize, (high + 1) * itemsize - 1
-    return Operand(memory, pattern.dtype, shape, strides, start, first, last, dynamic)
+    return Operand(memory, pattern.dtype, shape, strides, start, first, last, dynamic, indices)

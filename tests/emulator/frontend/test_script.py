@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -89,6 +90,39 @@ def test_a_kernel_error_is_one_line_with_file_and_line(write, capsys: pytest.Cap
     assert "partition dimension 256" in printed
 
 
+def test_a_kernel_in_another_file_is_named_by_that_file(
+    write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("", "its_kernels.py")
+    path = tmp_path / "its_script.py"
+    path.write_text(
+        "import numpy as np\nfrom its_kernels import double\ndouble(np.zeros((256, 4), np.float32))\n"
+    )
+    try:
+        assert run_script(str(path)) == 1
+    finally:
+        sys.modules.pop("its_kernels", None)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "its_kernels.py: line 10: illegal_on_target" in line
+
+
+def test_an_error_of_their_own_shows_their_stack_and_none_of_ours(
+    write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("""
+        @nki.jit
+        def kernel(x):
+            return 1 / 0
+
+        kernel(np.zeros((4, 4), np.float32))
+    """)
+    assert run_script(path) == 1
+    printed = capsys.readouterr().err
+    assert "line 19, in kernel" in printed
+    assert "ZeroDivisionError: division by zero" in printed
+    assert "pipeline/emulator" not in printed
+
+
 def test_what_the_chip_refuses_is_refused(write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write("""
         @nki.jit
@@ -111,6 +145,60 @@ def test_the_target_is_the_one_asked_for(write) -> None:
     path = write("assert nisa.get_nc_version() == nisa.nc_version.gen4")
     assert run_script(path, target="trn3") == 0
     assert run_script(path, target="trn2") == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "generation"),
+    [("trn1", 2), ("inf2", 2), ("gen2", 2), ("trn2", 3), ("gen3", 3), ("TRN3", 4), ("gen4", 4), ("", 3)],
+)
+def test_the_environment_chooses_the_target(
+    write, monkeypatch: pytest.MonkeyPatch, value: str, generation: int
+) -> None:
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", value)
+    path = write(f"assert nisa.get_nc_version() == nisa.nc_version.gen{generation}")
+    assert run_script(path) == 0
+
+
+def test_the_target_asked_for_wins_over_the_environment(write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn1")
+    path = write("""
+        import os
+        assert nisa.get_nc_version() == nisa.nc_version.gen4
+        assert os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] == "trn3"
+        os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = "trn1"
+        assert nisa.get_nc_version() == nisa.nc_version.gen4
+    """)
+    assert run_script(path, target="trn3") == 0
+    assert os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] == "trn1"
+
+
+def test_a_script_may_choose_its_target_after_importing_nki(write) -> None:
+    path = write("""
+        import os
+        os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = "gen4"
+        assert nisa.get_nc_version() == nisa.nc_version.gen4
+    """)
+    assert run_script(path) == 0
+    assert "NEURON_PLATFORM_TARGET_OVERRIDE" not in os.environ
+
+
+def test_a_script_that_asks_for_an_unknown_chip_is_told_which_there_are(
+    write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("""
+        import os
+        os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = "trn9"
+        double(np.ones((1, 1), np.float32))
+    """)
+    assert run_script(path) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "trn9" in line
+    assert "gen4" in line
+
+
+def test_a_script_can_see_that_it_is_simulated(write) -> None:
+    assert run_script(write("import os\nassert os.environ['NKI_SIMULATOR'] == '1'")) == 0
+    assert "NKI_SIMULATOR" not in os.environ
 
 
 def test_a_module_runs_as_with_python_m(write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

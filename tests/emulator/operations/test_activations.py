@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.emulator.operations import ACTIVATIONS, Fidelity
 from pipeline.emulator.operations.activations import erf, erfc
+from pipeline.emulator.reference import VALID_RANGES
 
 F32 = np.float32
 TINY = 2.0**-149  # the smallest float32
@@ -28,6 +29,7 @@ REFERENCES = {
     "copy": lambda x: x,
     "square": lambda x: x * x,
     "relu": lambda x: max(x, 0.0),
+    "prelu": lambda x: max(x, 0.0),  # without a slope
     "abs": abs,
     "sign": lambda x: float((x > 0) - (x < 0)),
     "sigmoid": sigmoid,
@@ -128,4 +130,47 @@ def test_sine_outside_its_range_is_the_cubic_the_documentation_shows():
 
 def test_only_functions_with_representable_results_claim_to_be_exact():
     exact = {name for name, activation in ACTIVATIONS.items() if activation.fidelity is Fidelity.EXACT}
-    assert exact == {"copy", "square", "relu", "abs", "sign"}
+    assert exact == {"copy", "square", "relu", "prelu", "abs", "sign"}
+
+
+def test_prelu_multiplies_negative_inputs_by_its_slope():
+    x = np.array([[-2, -0.5, 0, 3], [-2, -np.inf, np.inf, 1]], F32)
+    got = ACTIVATIONS["prelu"].function(x, np.array([[0.25], [-1.0]], F32))
+    assert got.tolist() == [[-0.5, -0.125, 0, 3], [2, math.inf, math.inf, 1]]
+    assert np.isnan(ACTIVATIONS["prelu"].function(np.array([np.nan], F32), F32(2)))
+    assert [name for name, activation in ACTIVATIONS.items() if activation.sloped] == ["prelu"]
+
+
+#: nki.api.shared.rst, Supported Activation Functions: least and greatest valid input, and inputs just beyond.
+DOMAINS = {
+    "log": (2.0**-64, 2.0**64, (2.0**-65, 0.0, -1.0, 2.0**65, np.inf)),
+    "sin": (-math.pi, math.pi, (-3.15, 3.15, 9.0, np.inf)),
+    "arctan": (-math.pi / 2, math.pi / 2, (-1.58, 1.58, np.inf)),
+    "sqrt": (2.0**-116, 2.0**118, (0.0, -1.0, 2.0**119)),
+    "rsqrt": (2.0**-87, 2.0**97, (0.0, 2.0**-88, 2.0**98)),
+    "reciprocal": (2.0**-42, 2.0**42, (0.0, 2.0**-43, -(2.0**-43), 2.0**43, -np.inf)),
+}
+
+
+def test_the_other_functions_take_every_input():
+    everything = np.array([-np.inf, -1e38, 0, 1e38, np.inf, np.nan], F32)
+    bounded = {name for name, activation in ACTIVATIONS.items() if activation.outside(everything)}
+    assert bounded == set(DOMAINS) == set(VALID_RANGES)
+
+
+@pytest.mark.parametrize("name", sorted(DOMAINS))
+def test_a_domain_ends_where_the_documentation_says(name):
+    low, high, beyond = DOMAINS[name]
+    activation = ACTIVATIONS[name]
+    inside = np.array([low, high, (low + high) / 2 or 1.0, np.nan], F32)
+    assert activation.outside(inside) is None
+    assert activation.outside(np.full((2, 2), np.nan, F32)) is None
+    for value in beyond:
+        assert activation.outside(np.append(inside, F32(value))) is not None, value
+
+
+def test_what_lies_outside_is_told_by_its_extremes():
+    assert ACTIVATIONS["sin"].outside(np.array([[1, 9], [-4, np.nan]], F32)) == (-4, 9)
+    # Magnitudes, where the domain is one of magnitudes.
+    assert ACTIVATIONS["reciprocal"].outside(np.array([-8, 0, 2], F32)) == (0, 8)
+    assert ACTIVATIONS["reciprocal"].outside(np.array([-8, 2], F32)) is None

@@ -461,9 +461,9 @@ CASES = [
     ),
     Case(
         "affine-integers",
-        one("iota", dst=sbuf(4, 6), pattern=(1, 6), offset=1.0),
-        one("iota", dst=sbuf(4, 6), pattern=(1, 6), offset=1),
-        ("offset is 1.0", "int32"),
+        one("iota", dst=sbuf(4, 6), pattern=(1, 6), offset=1 << 31),
+        one("iota", dst=sbuf(4, 6), pattern=(1, 6), offset=-(1 << 31)),
+        ("offset is 2147483648", "int32"),
     ),
     Case(
         "affine-integers",

@@ -1,0 +1,27 @@
+"""Cases that do not end with `ok`, each with the verdict it ends with and why that is right, or not yet right."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["KNOWN"]
+
+_BETA_2: Final = "written for beta 2: nisa.tensor_copy(dtype=)"
+_LEGACY: Final = "written for the legacy dialect: imports neuronxcc.nki"
+
+#: Name of a case, or a prefix that ends with ``*``, to (verdict, reason).
+KNOWN: Final[dict[str, tuple[str, str]]] = {
+    "sdk/exp_violation": ("refused", "the documentation's example of too many partitions"),
+    "sdk/exp_loop": ("upstream defect", "imports torch_neuronx.nki_jit and stores through an undefined name"),
+    "sdk/exp_dynamic_loop": ("upstream defect", "a parenthesis is never closed: the file does not parse"),
+    "samples/matmul_basic": ("refused", _BETA_2),
+    "samples/matmul_tiled": ("refused", _BETA_2),
+    "samples/matmul_hoist_load": ("refused", _BETA_2),
+    "samples/mx_*": ("refused", "written for beta 2: nki.jit(platform_target=)"),
+    "samples/average_pool": ("refused", _LEGACY),
+    "samples/transpose2d": ("refused", _LEGACY),
+    "samples/tensor_add": ("refused", _LEGACY),
+    "samples/spmd_tensor_add": ("refused", _LEGACY),
+    "samples/mamba_*": ("refused", _LEGACY),
+    "samples/attention_*": ("refused", _LEGACY),
+}

@@ -1,0 +1,180 @@
+"""Running nki-library's own tests: their inputs, references and tolerances, our emulator in place of the device."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+from evals.kernels.case import Case, Comparison
+from evals.kernels.stand_ins import PACKED, installed
+
+__all__ = ["TestCase"]
+
+Array = np.ndarray[Any, Any]
+
+_TESTS: Final = "test.integration.nkilib"
+#: A suffix of argument names that only the graph compiler needs.
+_ALIASED: Final = ".must_alias_input"
+#: Parameters of tests that say nothing about the kernel.
+_NEUTRAL: Final = {
+    "is_negative_test_case": False,
+    "neg_case": False,
+    "tpbSgCyclesSum": None,
+    "qor": None,
+    "request": None,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestCase(Case):
+    """One test function of nki-library with the arguments that we choose.
+
+    Attributes:
+        module: Test module, below ``test/integration/nkilib``, with dots.
+        test: Class and method.
+        arguments: Values by parameter name; a string that names an NKI data type stands for it where the
+            parameter holds one.
+        row: Row of the test's own parametrisation that the arguments start from.
+        version: 0.3, that of the release of April 2026.
+    """
+
+    module: str
+    test: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    row: int | None = None
+    version: str = "0.3"
+    torch: bool = True
+
+    def compare(self, checkout: Path, target: str) -> list[Comparison]:
+        """Call the test with a test manager that executes on the emulator."""
+        sys.path[:0] = [str(checkout), str(checkout / "src")]
+        sys.modules.pop("test", None)
+        logging.disable(logging.INFO)
+        # Some tests draw from the global generator.
+        np.random.seed(0)
+        with installed(torch=True), _orchestrator() as manager:
+            module = importlib.import_module(f"{_TESTS}.{self.module}")
+            owner, _, method = self.test.partition(".")
+            test = getattr(getattr(module, owner)(), method)
+            test(**self._arguments(test, target, manager))
+        return manager.comparisons
+
+    def _arguments(self, test: Callable[..., Any], target: str, manager: _Manager) -> dict[str, Any]:
+        from test.utils.common_dataclasses import Platforms  # type: ignore[import-not-found]
+        from test.utils.metrics_collector import NoopMetricsCollector  # type: ignore[import-not-found]
+
+        given = {
+            **_NEUTRAL,
+            **(_parametrised(test, self.row) if self.row is not None else {}),
+            **{name: _meant(value) for name, value in self.arguments.items()},
+            "test_manager": manager,
+            "platform_target": Platforms(target),
+            "collector": NoopMetricsCollector(),
+        }
+        return {name: given[name] for name in inspect.signature(test).parameters}
+
+
+class _Manager:
+    """What their tests call in place of the orchestrator of remote devices."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.comparisons: list[Comparison] = []
+
+    def execute(self, kernel: Any) -> None:
+        """Run the kernel on copies of its inputs and compare every output."""
+        outputs = _execute(kernel)
+        arguments = kernel.validation_args
+        golden = getattr(arguments.golden_output, "golden", arguments.golden_output)
+        if golden is None:
+            raise ValueError("the test has no reference")
+        if len(outputs) != len(golden):
+            raise ValueError(f"{len(outputs)} outputs for {len(golden)} references: {', '.join(golden)}")
+        for output, (name, reference) in zip(outputs, golden.items(), strict=True):
+            if hasattr(reference, "validator"):
+                self.comparisons.append(_validated(output, reference))
+            else:
+                self.comparisons.append(_compared(output, reference, arguments, name))
+
+
+def _execute(kernel: Any) -> list[Array]:
+    import nki  # type: ignore[import-not-found]
+
+    inputs = {name.removesuffix(_ALIASED): value for name, value in (kernel.kernel_input or {}).items()}
+    copies = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in inputs.items()}
+    function = kernel.kernel_func
+    launchable = function if hasattr(function, "__getitem__") else nki.jit(function)
+    result = launchable[kernel.compiler_input.logical_nc_config](**copies)
+    return list(result) if isinstance(result, tuple | list) else [result]
+
+
+def _compared(output: Array, reference: Any, arguments: Any, name: str) -> Comparison:
+    """Compare as their validator does: the largest magnitude scales the relative tolerance."""
+    result, expected = _values(output), _values(np.asarray(reference))
+    if result.shape != expected.shape:
+        return Comparison(result.shape, float("inf"), False)
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(result - expected)
+    difference[(result == expected) | (np.isnan(result) & np.isnan(expected))] = 0.0
+    finite = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+    allowed = arguments.absolute_accuracy + arguments.relative_accuracy * finite
+    worst = float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0))
+    return Comparison(result.shape, worst / (float(finite) or 1.0), worst <= allowed)
+
+
+def _values(array: Array) -> Array:
+    from evals.kernels.stand_ins import static_cast
+
+    return static_cast(array, np.float32).astype(np.float64)
+
+
+def _validated(output: Array, reference: Any) -> Comparison:
+    """Let a validator of theirs judge; it takes the bytes that a device would leave in a file."""
+    raw = np.ascontiguousarray(output).reshape(-1).view(np.uint8)
+    agrees = bool(reference.validator(None).validate(raw))
+    return Comparison(output.shape, 0.0 if agrees else float("inf"), agrees)
+
+
+def _parametrised(test: Callable[..., Any], row: int) -> dict[str, Any]:
+    """Return a row of the test's parametrisation by name."""
+    for mark in getattr(test, "pytestmark", ()):
+        if mark.name == "parametrize":
+            names, values = mark.args[:2]
+            split = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+            chosen = values[row]
+            chosen = getattr(chosen, "values", chosen)
+            return dict(zip(split, chosen if len(split) > 1 else (chosen,), strict=True))
+    raise ValueError(f"{test.__name__} is not parametrised")
+
+
+def _meant(value: Any) -> Any:
+    """Return the NKI data type that a text like ``nl.bfloat16`` or ``np.float32`` names; else the value."""
+    import nki.language as nl  # type: ignore[import-not-found]
+
+    if isinstance(value, str) and value.startswith("nl."):
+        return getattr(nl, value[3:])
+    if isinstance(value, str) and value.startswith("np."):
+        return getattr(np, value[3:], None) or getattr(ml_dtypes, value[3:])
+    return value
+
+
+@contextmanager
+def _orchestrator() -> Iterator[_Manager]:
+    """Put our test manager in place of theirs, which needs remote hosts."""
+    module = ModuleType("test.utils.test_orchestrator")
+    vars(module)["Orchestrator"] = _Manager
+    sys.modules[module.__name__] = module
+    try:
+        yield _Manager()
+    finally:
+        del sys.modules[module.__name__]

@@ -1,0 +1,154 @@
+"""A kernel called with arrays, outside any other: recorded, judged and executed for them.
+
+Arrays that the kernel writes are updated in place, as `nki.simulate` documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.frontend.arrays import as_array, like
+from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.locating import locate
+from pipeline.emulator.frontend.recorder import Session
+from pipeline.emulator.frontend.signature import TensorArgument, bind_arguments, record_kernel
+from pipeline.emulator.frontend.values import dtype_of
+from pipeline.emulator.program import ProgramError, validate
+from pipeline.emulator.program.instructions import Program
+
+__all__ = ["execute_kernel"]
+
+Array = np.ndarray[Any, Any]
+
+#: Verdict of what the machine refuses; anything else is the kernel's own run-time error.
+_VERDICTS: Final = {"memory": KernelErrorKind.TOO_LARGE, "unsupported": KernelErrorKind.UNSUPPORTED}
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An array argument.
+
+    Attributes:
+        value: As the caller passed it.
+        array: The same memory as a NumPy array.
+        stored: In the data type in which the kernel sees it.
+    """
+
+    value: Any
+    array: Array
+    stored: Array
+
+
+def execute_kernel(
+    session: Session,
+    function: Callable[..., Any],
+    cores: int,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    """Run a kernel on arrays.
+
+    Args:
+        session: Whose target and version hold.
+        function: The undecorated kernel.
+        cores: Logical NeuronCores to run it on.
+        args: Its positional arguments: arrays of NumPy or torch, and compile-time values.
+        kwargs: Its keyword arguments.
+
+    Returns:
+        What the kernel returns, as the caller's kind of array: one, or a tuple.
+
+    Raises:
+        KernelError: Whatever is wrong with the kernel, with file and line.
+    """
+    try:
+        return _execute(session, function, cores, args, kwargs)
+    except KernelError as error:
+        raise locate(error, function) from None
+
+
+def _execute(
+    session: Session,
+    function: Callable[..., Any],
+    cores: int,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> Any:
+    # Executing is for interactive use; a child that only records must not load the machine.
+    from pipeline.emulator.legality import Severity, check, mutated_inputs
+    from pipeline.emulator.machine import Machine, MachineError
+    from pipeline.emulator.program.widening import widen
+
+    given: dict[str, _Given] = {}
+    arguments = {
+        name: _take(name, value, given) for name, value in bind_arguments(function, args, kwargs).items()
+    }
+    program, many = record_kernel(
+        session, function, arguments, {name: entry.stored for name, entry in given.items()}, cores=cores
+    )
+    returned = len(program.outputs)
+    try:
+        validate(program)
+    except ProgramError as error:
+        raise KernelError(KernelErrorKind.UNSUPPORTED, f"the program is not well formed: {error}") from None
+    for violation in check(program):
+        if violation.severity is Severity.ERROR:
+            raise KernelError(KernelErrorKind.ILLEGAL_ON_TARGET, violation.message, violation.line)
+        session.notice(violation.message, violation.line, function)
+    written = [program.inputs[place] for place in mutated_inputs(program)]
+    outputs = tuple(dict.fromkeys((*program.outputs, *written)))
+    program = msgspec.structs.replace(program, outputs=outputs)
+    if session.keeps_float32:
+        program = widen(program)
+    try:
+        results = Machine(program).run(_inputs(program, given))
+    except MachineError as error:
+        kind = _VERDICTS.get(error.rule, KernelErrorKind.RUNTIME_ERROR)
+        raise KernelError(kind, error.message, error.line) from None
+    for index, entry in zip(program.inputs, given.values(), strict=True):
+        if index in written:
+            entry.array[...] = results[outputs.index(index)]
+    example = next((entry.value for entry in given.values()), None)
+    handed = [like(result, example) for result in results[:returned]]
+    return tuple(handed) if many else handed[0]
+
+
+def _take(name: str, value: Any, given: dict[str, _Given]) -> Any:
+    """Return an argument with what stands for its arrays in their place; an array passed twice is one tensor.
+
+    Args:
+        name: What messages call it.
+        value: As passed; arrays may lie within tuples, lists and dictionaries.
+        given: The arrays found, by name; extended.
+    """
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(_take(f"{name}[{place}]", part, given) for place, part in enumerate(value))
+    if type(value) is list:
+        return [_take(f"{name}[{place}]", part, given) for place, part in enumerate(value)]
+    if type(value) is dict:
+        return {key: _take(f"{name}[{key!r}]", part, given) for key, part in value.items()}
+    array = as_array(value)
+    if array is None:
+        return value
+    known = next((other for other, entry in given.items() if entry.value is value), None)
+    if known is None:
+        known, given[name] = name, _Given(value, array, _as_stored(array))
+    return TensorArgument(known)
+
+
+def _inputs(program: Program, given: Mapping[str, _Given]) -> list[Array]:
+    return [
+        np.asarray(entry.stored, DTYPES[program.tensors[index].dtype].storage)
+        for index, entry in zip(program.inputs, given.values(), strict=True)
+    ]
+
+
+def _as_stored(array: Array) -> Array:
+    """Return an argument in the data type a kernel sees it in: 64-bit types arrive as 32-bit ones."""
+    return np.asarray(array, DTYPES[dtype_of(array.dtype, narrow=True)].storage)

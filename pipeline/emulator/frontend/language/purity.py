@@ -1,0 +1,144 @@
+"""A kernel is compiled once per kind of arguments and then reused, so it must depend on them alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from pipeline.emulator.frontend.language.code import Function, KernelCode, nodes_of
+from pipeline.emulator.frontend.language.rule import DEVICE, GUIDE, Breach, LanguageRule
+from pipeline.emulator.operations.table import Severity
+
+__all__ = ["RULES"]
+
+_CACHING: Final = f"{GUIDE}, Kernel Caching"
+
+#: Modules whose answers change from call to call, or that act on the world.
+_IMPURE: Final = frozenset(
+    {
+        "datetime",
+        "io",
+        "os",
+        "pathlib",
+        "random",
+        "secrets",
+        "shutil",
+        "socket",
+        "subprocess",
+        "tempfile",
+        "threading",
+        "time",
+        "urllib",
+        "uuid",
+    }
+)
+_IMPURE_BUILTINS: Final = frozenset({"input", "open"})
+_CONTAINERS: Final = frozenset({"list", "dict", "set", "defaultdict", "deque", "Counter", "OrderedDict"})
+_MUTATORS: Final = frozenset(
+    {
+        "add",
+        "append",
+        "appendleft",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+    }
+)
+
+
+def _impure(code: KernelCode) -> Iterator[Breach]:
+    for function, node in code.sites:
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            name = _impure_name(code, node, function)
+            if name:
+                yield Breach(
+                    function,
+                    node.lineno,
+                    f"{name}: a kernel is compiled once for its arguments and must depend on nothing else; "
+                    "pass what it needs as an argument",
+                )
+
+
+def _impure_name(code: KernelCode, node: ast.Name | ast.Attribute, function: Function) -> str:
+    if isinstance(node, ast.Name):
+        own = node.id in code.locals_of(function) or node.id in code.functions or node.id in code.bound
+        if node.id in _IMPURE_BUILTINS and not own and node.id not in code.imported:
+            return node.id
+    name = code.dotted(node, function)
+    package, _, rest = name.partition(".")
+    # The module alone does nothing yet.
+    return name if (package in _IMPURE and rest) or name.startswith("numpy.random.") else ""
+
+
+def _is_container(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        called = value.func
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        return name in _CONTAINERS
+    return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
+
+
+def _mutations(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
+    """Yield the name and line of every variable whose contents are changed in place."""
+    for node in nodes:
+        target: ast.AST | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            target = node.func.value if node.func.attr in _MUTATORS else None
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            target = node.value
+        while isinstance(target, ast.Subscript | ast.Attribute):
+            target = target.value
+        if isinstance(target, ast.Name):
+            yield target.id, getattr(node, "lineno", 0)
+
+
+@lru_cache(maxsize=8)
+def _state(code: KernelCode) -> frozenset[str]:
+    """Return the module's own containers."""
+    return frozenset(name for name, value in code.bound.items() if _is_container(value))
+
+
+def _written_state(code: KernelCode) -> Iterator[Breach]:
+    state = _state(code)
+    for function in code.reached:
+        own = code.locals_of(function)
+        for name, line in _mutations(nodes_of(function)):
+            if name in state and name not in own:
+                yield Breach(
+                    function,
+                    line,
+                    f"{name} lives outside the kernel and is changed in it: kernels are cached, so this may "
+                    "happen once or never; return the value or write a tensor",
+                )
+
+
+def _read_state(code: KernelCode) -> Iterator[Breach]:
+    changed = _state(code) & {name for name, _ in _mutations(ast.walk(code.tree))}
+    written = {(breach.function, breach.line) for breach in _written_state(code)}
+    for function, node in code.sites:
+        if not isinstance(node, ast.Name) or node.id not in changed or node.id in code.locals_of(function):
+            continue
+        if (function, node.lineno) not in written:
+            yield Breach(
+                function,
+                node.lineno,
+                f"{node.id} lives outside the kernel and the module changes it: kernels are cached by their "
+                "arguments, so a change may go unnoticed; pass it as an argument",
+            )
+
+
+RULES: Final = (
+    LanguageRule("impure", _impure, f"{_CACHING}; {DEVICE}"),
+    LanguageRule("state-written", _written_state, _CACHING, Severity.WARNING),
+    LanguageRule("state-read", _read_state, _CACHING, Severity.WARNING),
+)
