@@ -129,6 +129,7 @@ class EmulatorExecutor:
             shapes=tuple(tensors_at(task.inputs, axes) for axes in shapes),
             target=target,
             version=toolchain,
+            cores=task.lnc,
             instruction_limit=task.limits.instructions,
         )
         outcome = self._tracers.run(_TRACE_JOB, encode(request), _trace_limits(task, len(shapes)))
@@ -190,6 +191,7 @@ class EmulatorExecutor:
             ),
             target=traced.target,
             version=traced.version,
+            cores=traced.cores,
             instruction_limit=traced.instruction_limit,
         )
         limits = Limits(

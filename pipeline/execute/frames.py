@@ -73,6 +73,7 @@ class TraceRequest(msgspec.Struct, frozen=True):
     shapes: tuple[tuple[Tensor, ...], ...]
     target: str
     version: str
+    cores: int
     instruction_limit: int
 
 
@@ -113,11 +114,12 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class InspectRequest(msgspec.Struct, frozen=True):
-    """Validate programs, which must be for `target` and `version`, and read what they do."""
+    """Validate programs, which must be for this platform, and read what they do."""
 
     candidates: tuple[Candidate, ...]
     target: str
     version: str
+    cores: int
     instruction_limit: int
 
 

@@ -30,7 +30,13 @@ _MACHINE_VERDICTS: Final = {
     "memory": Verdict.TOO_LARGE,
     "illegal": Verdict.ILLEGAL_ON_TARGET,
     "uninitialised": Verdict.INCORRECT,
+    "out_of_bounds": Verdict.RUNTIME_ERROR,
+    "deadlock": Verdict.RUNTIME_ERROR,
+    "meeting": Verdict.RUNTIME_ERROR,
+    "unsupported": Verdict.UNSUPPORTED,
 }
+
+_OURS: Final = (Verdict.INFRASTRUCTURE, Verdict.UNSUPPORTED)
 
 #: Rules of program validation that speak of size; the rest can only be broken by forging a program.
 _SIZE_RULES: Final = frozenset(
@@ -39,6 +45,7 @@ _SIZE_RULES: Final = frozenset(
         "instructions",
         "tensors",
         "patterns",
+        "registers",
         "tensor_elements",
         "pattern_elements",
         "total_bytes",
@@ -160,7 +167,7 @@ def explain_machine_error(error: Note) -> tuple[Verdict, Fault]:
     """Explain a program that the machine stopped."""
     verdict = _MACHINE_VERDICTS.get(error.kind, Verdict.INFRASTRUCTURE)
     fault = Fault(
-        owner=Owner.GRADER if verdict is Verdict.INFRASTRUCTURE else Owner.SUBMISSION,
+        owner=Owner.GRADER if verdict in _OURS else Owner.SUBMISSION,
         code=error.kind,
         message=error.message,
         where=_where(error.line),

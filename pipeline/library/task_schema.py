@@ -43,6 +43,7 @@ class TaskFile(Frozen):
     dialects: tuple[str, ...] = Field(min_length=1)
     targets: tuple[str, ...] = Field(min_length=1)
     toolchain: tuple[str, ...] = Field(min_length=1)
+    lnc: Literal[1, 2] = 1
     axes: dict[str, AxisConstraint] = Field(min_length=1)
     inputs: tuple[TensorSpec, ...] = Field(min_length=1)
     outputs: tuple[TensorSpec, ...] = Field(min_length=1)

@@ -166,6 +166,8 @@ def _check_names(task: Task, folder: Path) -> _Problems:
             target_named(name)
         except KeyError as error:
             yield "targets", str(error.args[0]), "name chips of the list"
+    if task.lnc == 2 and "trn1" in task.targets:
+        yield "lnc", "trn1 has no logical NeuronCores of two", "leave trn1 out of targets, or use lnc = 1"
     for version in task.toolchain:
         if version not in VERSIONS:
             yield "toolchain", f"unknown NKI version '{version}'", f"known: {', '.join(VERSIONS)}"

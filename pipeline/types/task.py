@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -116,6 +117,8 @@ class Task(Frozen):
     """The first is the one graded on, unless the run names another."""
     toolchain: tuple[str, ...]
     """NKI versions, the first being the default."""
+    lnc: Literal[1, 2] = 1
+    """Logical NeuronCores that the kernel is launched on."""
     axes: dict[str, AxisConstraint]
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]

@@ -103,16 +103,10 @@ def _read(path: Any) -> Array:
             f"nl.shared_constant takes a NumPy array or the path of a .npy file, not {type(path).__name__}",
         )
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError) as error:
         raise KernelError(
             KernelErrorKind.COMPILE_ERROR,
             f"nl.shared_constant cannot read {str(path)[:80]!r} as a .npy file: "
             f"{' '.join(str(error).split())[:120]}",
         ) from None
-    if not isinstance(array, np.ndarray):
-        raise KernelError(
-            KernelErrorKind.COMPILE_ERROR,
-            f"nl.shared_constant: {str(path)[:80]!r} is an archive of arrays; save one array with np.save",
-        )
-    return array

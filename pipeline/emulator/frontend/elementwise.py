@@ -14,8 +14,8 @@ from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.recorder import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import DType, MemoryRegion
-from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.operations.operators import OPERATORS
+from pipeline.emulator.toolchain import holds
 
 __all__ = ["ELEMENTWISE", "require_tile"]
 
@@ -146,7 +146,7 @@ def reciprocal(x: Any, dtype: Any = None) -> NkiTensor:
 def rsqrt(x: Any, dtype: Any = None) -> NkiTensor:
     """Return ``1 / sqrt(x)``, since NKI 0.5 on the gpsimd engine, which does not reach PSUM."""
     tile = require_tile(x, "rsqrt")
-    if _before("0.5"):
+    if not _holds("rsqrt-sbuf"):
         return activated(tile, "rsqrt", dtype)
     if tile.buffer is MemoryRegion.psum:
         raise KernelError(
@@ -193,7 +193,7 @@ def copy(x: Any, dtype: Any = None) -> NkiTensor:
     known issues).
     """
     tile = require_tile(x, "copy")
-    if not _before("0.6"):
+    if _holds("copy-on-vector-engine"):
         return copied(tile, dtype)
     recorder = active_recorder()
     if tile.buffer is MemoryRegion.psum:
@@ -209,8 +209,9 @@ def copy(x: Any, dtype: Any = None) -> NkiTensor:
     return result
 
 
-def _before(version: str) -> bool:
-    return VERSIONS.index(active_recorder().version) < VERSIONS.index(version)
+def _holds(change: str) -> bool:
+    recorder = active_recorder()
+    return holds(change, recorder.version, recorder.target.name)
 
 
 #: Every element-wise function of one instruction, by name.

@@ -42,6 +42,13 @@ class LanguageFunction:
     def __name__(self) -> str:
         return self.name
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What `inspect.signature` shows: the parameters of the function, if it is one."""
+        if self._call is None:
+            raise AttributeError("an operator that is no function has no signature")
+        return inspect.signature(self._call)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the language function.
 

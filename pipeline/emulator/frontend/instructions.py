@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.frontend.binding import Binding, availability
 from pipeline.emulator.frontend.enums import Engine
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import activation_name, operator_name
@@ -19,16 +20,15 @@ from pipeline.emulator.frontend.registers import VirtualRegister
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
 from pipeline.emulator.operations import (
-    ISA_FUNCTIONS,
     OPERATIONS,
     REQUIRED,
     Operation,
     Parameter,
     ParameterKind,
 )
-from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.program import Scalar
 from pipeline.emulator.targets import ENGINES
+from pipeline.emulator.toolchain import find, holds_in
 
 __all__ = ["INSTRUCTIONS", "IsaFunction", "NkiInstruction"]
 
@@ -71,13 +71,14 @@ class _Role:
     SCALAR = 2
     ENGINE = 3
     LIST = 4
+    NUMBERS = 5
 
 
 def _role(parameter: Parameter) -> int:
     if parameter.kind is ParameterKind.ENGINE:
         return _Role.ENGINE
     if parameter.count > 1:
-        return _Role.LIST
+        return _Role.LIST if parameter.kind.in_tensors else _Role.NUMBERS
     if parameter.kind is ParameterKind.OPERAND:
         return _Role.OPERAND
     return _Role.TENSOR if parameter.kind.in_tensors else _Role.SCALAR
@@ -86,20 +87,17 @@ def _role(parameter: Parameter) -> int:
 class IsaFunction:
     """One function of `nki.isa`."""
 
-    __slots__ = ("__name__", "_defaults", "_operation", "_parameters", "_plan", "_slots")
+    __slots__ = ("__name__", "_bindings", "_operation", "_parameters", "_roles")
 
     def __init__(self, operation: Operation) -> None:
         self._operation = operation
         self.__name__ = operation.name
         self._parameters = operation.parameters
-        # The trailing name= of every function is no part of the table.
-        self._slots = {parameter.name: slot for slot, parameter in enumerate(operation.parameters)}
-        self._slots["name"] = len(self._parameters)
-        self._defaults: list[Any] = [*(parameter.default for parameter in operation.parameters), None]
-        self._plan = ([_role(p) for p in self._parameters], self._defaults, self._parameters)
+        self._roles = [_role(parameter) for parameter in self._parameters]
+        self._bindings: dict[str, Binding] = {}
 
     def __repr__(self) -> str:
-        return f"nisa.{self.__name__}"
+        return f"{'ncc' if self._operation.module == 'nki.collectives' else 'nisa'}.{self.__name__}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> NkiInstruction:
         """Record one instruction.
@@ -115,12 +113,15 @@ class IsaFunction:
             raise
 
     def _record(self, recorder: Recorder, args: Sequence[Any], kwargs: dict[str, Any]) -> NkiInstruction:
-        values = self._bind(args, kwargs)
+        binding = self._binding(recorder.version)
+        values = self._bind(binding, args, kwargs)
         tensors: list[int] = []
         scalars: list[Scalar] = []
         arguments: list[NkiTensor | None] = []
         engine: object = None
-        for role, default, parameter, value in zip(*self._plan, values, strict=False):
+        for role, default, parameter, value in zip(
+            self._roles, binding.defaults, self._parameters, values, strict=False
+        ):
             if role <= _Role.OPERAND:
                 if type(value) is NkiTensor:
                     tensors.append(recorder.pattern_of(value))
@@ -139,12 +140,15 @@ class IsaFunction:
                         continue
                     raise self._missing_or_wrong(parameter, value, "a tensor")
             elif role == _Role.ENGINE:
-                engine = value
+                engine = None if value is default else value
                 continue
             elif role == _Role.LIST:
                 listed = self._listed(parameter, value)
                 tensors += [-1 if tensor is None else recorder.pattern_of(tensor) for tensor in listed]
                 arguments += listed
+                continue
+            elif role == _Role.NUMBERS:
+                scalars += self._numbers(parameter, value)
                 continue
             scalars.append(
                 value if value is default and value is not REQUIRED else self._scalar(parameter, value)
@@ -161,19 +165,26 @@ class IsaFunction:
         )
         return NkiInstruction(position)
 
-    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+    def _binding(self, version: str) -> Binding:
+        binding = self._bindings.get(version)
+        if binding is None:
+            binding = self._bindings[version] = Binding.of(self._operation, version)
+        return binding
+
+    def _bind(self, binding: Binding, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """Return one value per parameter, then that of ``name``."""
-        values = self._defaults.copy()
-        if len(args) > len(values):
+        values = list(binding.defaults)
+        if len(args) > len(binding.order):
             raise self._refuse(
-                f"takes {len(self._parameters)} arguments, {len(args)} were given: {self._signature()}"
+                f"takes {len(binding.order) - 1} arguments, {len(args)} were given: {binding.signature}"
             )
-        values[: len(args)] = args
+        for slot, value in zip(binding.order, args, strict=False):
+            values[slot] = value
         for keyword, value in kwargs.items():
-            slot = self._slots.get(keyword)
-            if slot is None:
-                raise self._unknown_keyword(keyword)
-            if slot < len(args):
+            slot = binding.slots.get(keyword, -1)
+            if slot < 0:
+                raise self._unknown_keyword(keyword, binding)
+            if args and slot in binding.order[: len(args)]:
                 raise self._refuse(f"got two values for {keyword!r}")
             values[slot] = value
         return values
@@ -183,7 +194,7 @@ class IsaFunction:
         if value is REQUIRED:
             raise self._missing_or_wrong(parameter, value, "given")
         kind = parameter.kind
-        where = f"nisa.{self.__name__}: {parameter.name}"
+        where = f"{self!r}: {parameter.name}"
         result: Scalar
         if kind is ParameterKind.OPERATOR:
             result = operator_name(value, where)
@@ -242,6 +253,16 @@ class IsaFunction:
             raise self._refuse(f"{parameter.name} has {len(given)} tensors, the limit is {parameter.count}")
         return [*given, *[None] * (parameter.count - len(given))]
 
+    def _numbers(self, parameter: Parameter, value: Any) -> list[Scalar]:
+        """Return a list of numbers, filled up with None to the slots there are."""
+        given = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+        numbers = [_number(number) for number in given]
+        if None in numbers:
+            raise self._wrong(parameter, value, "a list of numbers")
+        if len(numbers) > parameter.count:
+            raise self._refuse(f"{parameter.name} has {len(numbers)} numbers, the limit is {parameter.count}")
+        return [*numbers, *[None] * (parameter.count - len(numbers))]
+
     def _choose_engine(
         self, engine: object, arguments: Sequence[NkiTensor | None], scalars: Sequence[Scalar]
     ) -> str:
@@ -278,13 +299,13 @@ class IsaFunction:
         written.mark(view, width)
 
     def _require_available(self, recorder: Recorder) -> None:
-        available = ISA_FUNCTIONS[self.__name__]
+        available = availability(self._operation)
         if recorder.target.name not in available.targets:
             raise self._refuse(
                 f"does not exist on {recorder.target.name}; it needs {', '.join(sorted(available.targets))}",
                 KernelErrorKind.ILLEGAL_ON_TARGET,
             )
-        if VERSIONS.index(recorder.version) < VERSIONS.index(available.since):
+        if not holds_in(recorder.version, available.since, available.until):
             raise self._refuse(
                 f"exists since NKI {available.since}; this kernel is compiled for {recorder.version}"
             )
@@ -297,21 +318,23 @@ class IsaFunction:
             hint = "; instructions return no tile: allocate one with nl.ndarray and pass it as dst"
         return self._refuse(f"misses its argument {parameter.name}{hint}; it is {self._signature()}")
 
-    def _unknown_keyword(self, keyword: str) -> KernelError:
-        return self._refuse(f"{unexpected_keyword(keyword, list(self._slots))}; it is {self._signature()}")
+    def _unknown_keyword(self, keyword: str, binding: Binding) -> KernelError:
+        known = find(self._operation.module, self._operation.name)
+        later = [] if known is None else [k.since for k in known.keywords if k.name == keyword]
+        if later and keyword not in binding.slots:
+            problem = f"has {keyword}= since NKI {later[-1]} only"
+        else:
+            problem = unexpected_keyword(keyword, list(binding.slots))
+        return self._refuse(f"{problem}; it is {binding.signature}")
 
     def _wrong(self, parameter: Parameter, value: object, wanted: str) -> KernelError:
         return self._refuse(f"{parameter.name} must be {wanted}, not {type(value).__name__} {_show(value)}")
 
     def _refuse(self, message: str, kind: KernelErrorKind = KernelErrorKind.COMPILE_ERROR) -> KernelError:
-        return KernelError(kind, f"nisa.{self.__name__} {message}")
+        return KernelError(kind, f"{self!r} {message}")
 
     def _signature(self) -> str:
-        shown = [
-            parameter.name if parameter.default is REQUIRED else f"{parameter.name}={parameter.default}"
-            for parameter in self._parameters
-        ]
-        return f"nisa.{self.__name__}({', '.join(shown)})"
+        return self._binding(active_recorder().version).signature
 
 
 def _show(value: object) -> str:

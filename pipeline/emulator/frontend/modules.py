@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pipeline.emulator.frontend import control
 from pipeline.emulator.frontend.annotations import mutable_tensor, tensor
+from pipeline.emulator.frontend.collectives import COLLECTIVES
 from pipeline.emulator.frontend.enums import ENUMS, Engine, NcVersion
 from pipeline.emulator.frontend.errors import NkiValidationError
 from pipeline.emulator.frontend.functions import checked
@@ -93,6 +94,7 @@ def _build(session: Session) -> dict[str, ModuleType]:
         # Where public kernels of the 0.3 era import enums from; NKI 0.5 keeps the place (release notes).
         "nki.isa.constants": ENUMS,
         "nki.typing": typing,
+        "nki.collectives": COLLECTIVES,
     }
     if not holds("legacy-namespace", session.version, session.target.name):
         # Kernels of the new dialect annotated with the old one's types while both were allowed.

@@ -64,17 +64,19 @@ class NKIObject:
 
 def _field_names(kind: type) -> list[str]:
     """Return the parameters of the constructor in order: annotated names of a body, then assigned ones."""
-    skipped = _uninitialised(kind)
+    skipped = set(_uninitialised(kind))
     names: dict[str, None] = {}
     for base in reversed(kind.__mro__):
         if not issubclass(base, NKIObject) or base is NKIObject:
             continue
-        for name, annotation in inspect.get_annotations(base).items():
-            if "ClassVar" not in str(annotation):
-                names[name] = None
-        for name, value in vars(base).items():
-            if not name.startswith("__") and not isinstance(value, _NO_FIELDS):
-                names[name] = None
+        annotations = inspect.get_annotations(base)
+        skipped |= {name for name, annotation in annotations.items() if "ClassVar" in str(annotation)}
+        names |= dict.fromkeys(annotations)
+        names |= dict.fromkeys(
+            name
+            for name, value in vars(base).items()
+            if not name.startswith("__") and not isinstance(value, _NO_FIELDS)
+        )
     return [name for name in names if name not in skipped]
 
 

@@ -6,10 +6,10 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pipeline.emulator.frontend.environment import (
     PRECISION_VARIABLE,
@@ -41,7 +41,7 @@ class ScriptSession(Session):
     read whenever a kernel is called.
     """
 
-    __slots__ = ("_fixed",)
+    __slots__ = ("_fixed", "_noticed")
 
     def __init__(self, target: str | None, version: str) -> None:
         """Open a session.
@@ -51,10 +51,11 @@ class ScriptSession(Session):
             version: NKI version.
         """
         self._fixed = None if target is None else target_named(target)
+        self._noticed: set[tuple[str, int, str]] = set()
         super().__init__(target_named(target or DEFAULT_TARGET), version, DEFAULT_LIMITS.instructions)
 
     @property
-    def target(self) -> Target:  # type: ignore[override]
+    def target(self) -> Target:
         """The chip.
 
         Raises:
@@ -78,6 +79,17 @@ class ScriptSession(Session):
             return keeps_float32(os.environ)
         except ValueError as error:
             raise KernelError(KernelErrorKind.COMPILE_ERROR, str(error)) from None
+
+    @keeps_float32.setter
+    def keeps_float32(self, kept: bool) -> None:
+        """Do nothing, as for `target`."""
+
+    def notice(self, message: str, line: int, function: Callable[..., Any]) -> None:
+        """Print a warning about a kernel, once however often it is called."""
+        file = function.__code__.co_filename
+        if (file, line, message) not in self._noticed:
+            self._noticed.add((file, line, message))
+            print(_said(file, line, f"warning: {message}"), file=sys.stderr)
 
 
 def run_script(
@@ -160,10 +172,12 @@ def _exit_code(code: object) -> int:
 
 def _print_refusal(error: KernelError) -> None:
     """Print one line: file, line, what is wrong."""
-    file = _shown(error.file)
-    where = f"{file}: " if file else ""
-    line = f"line {error.line}: " if error.line else ""
-    print(f"{where}{line}{error.kind.value}: {error.message}", file=sys.stderr)
+    print(_said(error.file, error.line, f"{error.kind.value}: {error.message}"), file=sys.stderr)
+
+
+def _said(file: str, line: int, text: str) -> str:
+    shown = _shown(file)
+    return f"{shown + ': ' if shown else ''}{f'line {line}: ' if line else ''}{text}"
 
 
 def _shown(file: str) -> str:

@@ -37,6 +37,7 @@ def trace(
     *,
     target: str,
     version: str = DEFAULT_VERSION,
+    cores: int = 1,
     instruction_limit: int = DEFAULT_LIMITS.instructions,
 ) -> Program:
     """Execute `source` in a fresh module, call its kernel with tensors without values, return the record.
@@ -48,6 +49,7 @@ def trace(
         inputs: Its tensor arguments; the program's inputs are in this order.
         target: ``"trn1"``, ``"trn2"`` or ``"trn3"``.
         version: NKI version to compile for.
+        cores: Logical NeuronCores to launch the kernel on, 1 or 2.
         instruction_limit: Instructions after which recording stops.
 
     Returns:
@@ -72,7 +74,7 @@ def trace(
             check_kernel(tree, entry, version)
             bound = bind_inputs(function, inputs)
             tensors = dict(sorted(bound.items(), key=lambda item: inputs.index(item[1])))
-            return record_kernel(session, function, {}, tensors, assigned_names(tree))[0]
+            return record_kernel(session, function, {}, tensors, assigned_names(tree), cores)[0]
         except BaseException as error:
             # SystemExit and KeyboardInterrupt too: what a submission raises is its verdict, not our end.
             _raise_as_verdict(error, filename, session)

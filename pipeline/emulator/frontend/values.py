@@ -11,8 +11,8 @@ import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind, MissingName
-from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.targets import Target
+from pipeline.emulator.toolchain import NEWEST, available, find
 
 __all__ = [
     "NL_DTYPES",
@@ -135,47 +135,42 @@ class TileSize:
     constants, for the alignments and for what of a partition of SBUF is left to kernels.
     """
 
-    def __init__(self, target: Target, version: str = VERSIONS[-1]) -> None:
+    def __init__(self, target: Target, version: str = NEWEST) -> None:
         usable = target.sbuf_bytes_per_partition - _RESERVED[target.name]
-        self.pmax = target.partitions
-        self.gemm_stationary_fmax = 128
-        self.gemm_moving_fmax = 512
-        self.bn_stats_fmax = 512
-        self.psum_fmax = target.psum_bank_bytes // 4
-        self.psum_min_align = 4
-        self.sbuf_min_align = 1
-        self.total_available_sbuf_size = usable
-        if VERSIONS.index(version) >= VERSIONS.index("0.4"):
-            self.psum_bank_fmax = target.psum_bank_bytes // 4
-            self.psum_bank_fmax_bytes = target.psum_bank_bytes
-            self.sbuf_fmax_bytes = usable
-            self.sbuf_fmax = usable // 4
-            self.sbuf_size_bytes = target.partitions * target.sbuf_bytes_per_partition
-        if VERSIONS.index(version) >= VERSIONS.index("0.5"):
-            banks = target.psum_bytes_per_partition // target.psum_bank_bytes
-            # One bank is then reserved for transposes on the tensor engine.
-            reserved = target.name != "trn1" and os.environ.get(_PE_TRANSPOSE, "").lower() == "true"
-            self.psum_num_banks = banks - reserved
+        banks = target.psum_bytes_per_partition // target.psum_bank_bytes
+        # Transposes on the tensor engine then keep one bank to themselves.
+        banks -= target.name != "trn1" and os.environ.get(_PE_TRANSPOSE, "").lower() == "true"
+        sizes = {
+            "pmax": target.partitions,
+            "gemm_stationary_fmax": 128,
+            "gemm_moving_fmax": 512,
+            "bn_stats_fmax": 512,
+            "psum_bank_fmax": target.psum_bank_bytes // 4,
+            "psum_bank_fmax_bytes": target.psum_bank_bytes,
+            "psum_fmax": target.psum_bank_bytes // 4,
+            "psum_num_banks": banks,
+            "psum_min_align": 4,
+            "sbuf_min_align": 1,
+            "sbuf_fmax": usable // 4,
+            "sbuf_fmax_bytes": usable,
+            "sbuf_size_bytes": target.partitions * target.sbuf_bytes_per_partition,
+            "total_available_sbuf_size": usable,
+        }
+        vars(self).update({name: size for name, size in sizes.items() if available(_OWNER, name, version)})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        since = _TILE_SIZES_SINCE.get(name)
+        known = find(_OWNER, name)
         reason = (
-            f"exists since NKI {since}" if since else f"does not exist; there are {', '.join(vars(self))}"
+            f"does not exist; there are {', '.join(vars(self))}"
+            if known is None
+            else f"exists since NKI {known.since}"
         )
         raise MissingName(KernelErrorKind.COMPILE_ERROR, f"nl.tile_size.{name} {reason}")
 
 
+_OWNER: Final = "nki.language.tile_size"
 #: Bytes of a partition of SBUF that the toolchain keeps. nki-library subtracts the same.
 _RESERVED: Final = {"trn1": 16384, "trn2": 16384 + 8, "trn3": 16384 + 8}
 _PE_TRANSPOSE: Final = "NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE"
-#: Source: NKI 0.4.0 and 0.5.0 release notes.
-_TILE_SIZES_SINCE: Final = {
-    "psum_bank_fmax": "0.4",
-    "psum_bank_fmax_bytes": "0.4",
-    "sbuf_fmax_bytes": "0.4",
-    "sbuf_fmax": "0.4",
-    "sbuf_size_bytes": "0.4",
-    "psum_num_banks": "0.5",
-}

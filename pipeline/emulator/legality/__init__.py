@@ -6,6 +6,7 @@ from pipeline.emulator.legality.check import RULES, check
 from pipeline.emulator.legality.coverage import (
     UninitialisedRead,
     UnwrittenRegion,
+    is_static,
     uninitialised_reads,
     unwritten,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "check",
     "fidelity",
     "independent_outputs",
+    "is_static",
     "memory_peaks",
     "mutated_inputs",
     "uninitialised_reads",

@@ -17,6 +17,7 @@ __all__ = [
     "RULES",
     "UninitialisedRead",
     "UnwrittenRegion",
+    "is_static",
     "reads_of",
     "uninitialised_reads",
     "unwritten",
@@ -71,6 +72,17 @@ def reads_of(operation: Operation, instruction: Instruction) -> Iterator[tuple[s
             if not accumulates:
                 continue
         yield parameter.name, pattern
+
+
+def is_static(program: Program) -> bool:
+    """Return whether the program alone says what is written: no address and no loop waits for run time.
+
+    Args:
+        program: A validated program.
+    """
+    return not any(pattern.offsets for pattern in program.patterns) and not any(
+        OPERATIONS[name].control is not None for name in program.operations
+    )
 
 
 def unwritten(program: Program) -> dict[int, UnwrittenRegion]:

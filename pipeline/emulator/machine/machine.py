@@ -42,6 +42,8 @@ __all__ = ["Machine", "Run"]
 
 _LANES: Final = 128
 _MEMORY_BYTES: Final = 4 << 30
+#: Operations that go column by column, and the argument whose columns those are.
+_STEPWISE: Final = {"tensor_tensor_scan": "data0", "rng": "dst", "rand2": "dst", "dropout": "data"}
 # What binding raises for arguments that do not fit. Only a program that skipped legality gets here.
 _BINDING_ERRORS: Final = (ValueError, TypeError, IndexError, KeyError, OverflowError, ZeroDivisionError)
 
@@ -226,11 +228,11 @@ def _check_budget(program: Program, resolution: Resolution, works: Sequence[int]
 
 
 def _work(call: Call) -> int:
-    """Return the elements an instruction touches; a scan's steps count at full width each."""
-    largest = max((operand.elements for operand in call.operands if operand is not None), default=0)
-    if call.operation.name == "tensor_tensor_scan":
-        return call.tensor("data0").free_elements * _LANES
-    return largest
+    """Return the elements an instruction touches; where columns follow each other, at full width each."""
+    stepwise = _STEPWISE.get(call.operation.name)
+    if stepwise is not None:
+        return call.tensor(stepwise).free_elements * _LANES
+    return max((operand.elements for operand in call.operands if operand is not None), default=0)
 
 
 def _bind(call: Call, version: str, line: int) -> Kernel:

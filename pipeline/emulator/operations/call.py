@@ -15,6 +15,7 @@ import numpy as np
 
 from pipeline.emulator.operations.randomness import RandomState
 from pipeline.emulator.targets import Target
+from pipeline.emulator.toolchain.versions import NEWEST
 
 if TYPE_CHECKING:
     from pipeline.emulator.operations.table import Operation
@@ -164,6 +165,7 @@ class Call:
         target: The chip.
         operands: One per tensor slot of the operation, None where absent or a number.
         scalars: One per scalar slot.
+        version: NKI version that the kernel is written for.
     """
 
     operation: Operation
@@ -171,6 +173,7 @@ class Call:
     target: Target
     operands: tuple[Operand | None, ...]
     scalars: tuple[Scalar, ...]
+    version: str = NEWEST
 
     def operand(self, name: str) -> Operand | None:
         """Return the tensor argument called `name`, or None."""

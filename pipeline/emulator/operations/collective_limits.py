@@ -30,7 +30,6 @@ __all__ = [
     "REDUCTION",
     "SBUF_TILE",
     "SOURCE",
-    "TARGETS",
     "moved_fidelity",
     "mover",
     "reduced_fidelity",
@@ -38,7 +37,6 @@ __all__ = [
 
 ANYWHERE: Final = frozenset({"hbm", "sbuf"})
 HBM: Final = frozenset({"hbm"})
-TARGETS: Final = frozenset({"trn2", "trn3"})
 DOCSTRING: Final = "nki.collectives docstrings, NKI 0.6 (facts/nki.md section 4.5)"
 
 SOURCE: Final = source("src", ANYWHERE)

@@ -147,8 +147,8 @@ def _exchange_partitions(call: Call) -> Iterator[str]:
     partitions = call.tensor("src").partitions
     if partitions % _PARTITION_STEP:
         yield (
-            f"src has {partitions} partitions; before NKI 0.4 they must be a multiple of {_PARTITION_STEP}: pad "
-            "the tile, or compile with a later version"
+            f"src has {partitions} partitions; before NKI 0.4 they must be a multiple of {_PARTITION_STEP}: "
+            "pad the tile, or compile with a later version"
         )
 
 

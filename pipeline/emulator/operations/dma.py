@@ -115,8 +115,8 @@ def _transpose_exact(call: Call) -> Iterator[str]:
     shape = tuple(src.shape[axis] for axis in _AXES.get(len(src.shape), ()))
     if shape and dst.shape != shape:
         yield (
-            f"dst is {list(dst.shape)}, src {list(src.shape)} transposed is {list(shape)}: both must have the "
-            "same rank and sizes"
+            f"dst is {list(dst.shape)}, src {list(src.shape)} transposed is {list(shape)}: both must have "
+            "the same rank and sizes"
         )
 
 

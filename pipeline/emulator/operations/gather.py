@@ -141,7 +141,8 @@ def _per_core_destination(call: Call) -> Iterator[str]:
 
 
 def _per_core_cycles(call: Call) -> float:
-    count, size = _elements_per_index(call), DTYPES[call.tensor("dst").dtype].itemsize
+    # At least one: counts are taken of illegal programs too.
+    count, size = max(1, _elements_per_index(call)), DTYPES[call.tensor("dst").dtype].itemsize
     quad = 4 * count
     rate = ((28 + quad) / quad) / min(4 / size, count)
     return _START + _valid_indices(call) * count / rate

@@ -29,6 +29,7 @@ from pipeline.emulator.operations.tensor import (
     pass_cycles,
     product_sizes,
 )
+from pipeline.emulator.toolchain.versions import holds_in
 
 __all__ = ["OPERATIONS"]
 
@@ -60,9 +61,11 @@ def _scale_rows(partitions: int) -> list[int]:
 
 
 def _bind_quantize(call: Call) -> Kernel:
-    """Scale each group by ``2 ** (floor(log2(greatest magnitude)) - (emax - 1))`` and round to 8 bits.
+    """Divide each group by ``2 ** (floor(log2(greatest magnitude)) - (emax - 1))`` and round to 8 bits.
 
-    What the scale of a group is that holds an infinity or NaN is not documented: the kernel is told of.
+    Before NKI 0.5 by half of that, as the OCP specification's sample algorithm has it: then the largest
+    values of a group saturate (NKI 0.5.0 release notes). What becomes of a group that holds an infinity or
+    NaN is not documented, so such inputs are observed.
     """
     dst, src = call.tensor("dst"), call.tensor("src")
     packed = DTYPES[dst.dtype]
@@ -71,7 +74,9 @@ def _bind_quantize(call: Call) -> Kernel:
     load = loader(src, (groups, _GROUP_PARTITIONS, columns, _PACK))
     encode = writer(packed.name.removesuffix("_x4"))
     bound = _greatest(DTYPES[src.dtype].storage)
-    headroom = packed.largest_exponent - 1
+    doubled = holds_in(call.version, "0.5", None)
+    exponent = packed.largest_exponent - (1 if doubled else 0)
+    largest = _greatest(packed.storage if packed.element is None else packed.element)
 
     def quantize(registers: Registers, dst: Array, src: Array, dst_scale: Array) -> None:
         values = load(src)
@@ -80,10 +85,13 @@ def _bind_quantize(call: Call) -> Kernel:
         if exponents.max() == 255:
             least, greatest = np.fmin.reduce(values, axis=None), np.fmax.reduce(values, axis=None)
             registers.observe("quantize_mx", -bound, bound, float(least), float(greatest))
-        scales = np.maximum(exponents - headroom, 0)
+        scales = np.maximum(exponents - exponent, 0)
         factors = ((_RECIPROCAL - scales).astype(np.uint32) << _MANTISSA_BITS).view(np.float32)
+        scaled = values * factors[:, None, :, None]
+        if not doubled:
+            np.clip(scaled, -largest, largest, out=scaled)
         elements = np.empty(values.shape, packed.element)
-        encode(elements, values * factors[:, None, :, None])
+        encode(elements, scaled)
         dst[...] = elements.view(packed.storage).reshape(dst.shape)
         dst_scale.view(np.uint8)[rows] = scales.reshape(len(rows), *dst_scale.shape[1:])
 
@@ -91,7 +99,7 @@ def _bind_quantize(call: Call) -> Kernel:
 
 
 def _greatest(storage: np.dtype[Any]) -> float:
-    """Return the greatest finite value of a float type that has an infinity: one pattern below it."""
+    """Return the greatest finite value of a float type: one pattern below infinity, or below NaN."""
     pattern = np.array([np.inf], storage).view(f"u{storage.itemsize}") - 1
     return float(pattern.view(storage)[0])
 

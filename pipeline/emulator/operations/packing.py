@@ -63,8 +63,8 @@ def _conversion(call: Call) -> Iterator[str]:
         for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True)
         if operand is not None and parameter.name not in _CHOOSERS
     }
-    first, *others = moved
-    for name in others:
+    first = next(iter(moved), "")
+    for name in moved:
         if moved[name] != moved[first] and not PACKED.isdisjoint((moved[name], moved[first])):
             yield (
                 f"{first} is {moved[first]}, {name} {moved[name]}: packed elements are moved, not converted; "

@@ -136,7 +136,8 @@ def _vector_state(call: Call) -> Iterator[str]:
 
 def _state_words(name: str) -> Limit:
     def check(call: Call) -> Iterator[str]:
-        states, words = call.tensor(name), STATE_WORDS * STATES_PER_LANE[call.engine]
+        # An engine without generators is told by operation-engine.
+        states, words = call.tensor(name), STATE_WORDS * STATES_PER_LANE.get(call.engine, 1)
         if states.free_elements != words:
             yield (
                 f"{name} is {describe(states)}: the state of a {call.engine} lane has {words} words; make it "

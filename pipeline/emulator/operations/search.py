@@ -49,19 +49,19 @@ def _match(rows: Array, wanted: Array, order: Iterable[int]) -> tuple[Array, Arr
         order: Columns of ``wanted``, the first to choose first.
 
     Returns:
-        The index found for each, int64 (P, 8), -1 for none; and which elements were taken, Boolean (P, F).
+        The index found for each, int64 (P, 8), -1 for none; and which elements are left, Boolean (P, F).
     """
-    taken = np.zeros(rows.shape, np.bool_)
+    left = np.ones(rows.shape, np.bool_)
     found = np.full(wanted.shape, -1, np.int64)
     lanes = np.arange(len(rows))
     for column in order:
         equal = rows == wanted[:, column, None]
-        equal &= ~taken
+        equal &= left
         first = equal.argmax(axis=1)
         hit = equal[lanes, first]
         found[hit, column] = first[hit]
-        taken[lanes[hit], first[hit]] = True
-    return found, taken
+        left[lanes[hit], first[hit]] = False
+    return found, left
 
 
 def _index_writer(dtype: str) -> Callable[[Array, Array], None]:
@@ -96,8 +96,8 @@ def _bind_match_replace8(call: Call) -> Kernel:
 
     def replace(registers: object, dst: Array, data: Array, vals: Array, dst_idx: Array | None) -> None:
         rows = load(data)
-        found, taken = _match(rows, load_vals(vals), reversed(range(_WIDTH)))
-        write(dst, np.where(taken, substitute, rows))
+        found, left = _match(rows, load_vals(vals), reversed(range(_WIDTH)))
+        write(dst, np.where(left, rows, substitute))
         if write_indices is not None and dst_idx is not None:
             write_indices(dst_idx, found)
 

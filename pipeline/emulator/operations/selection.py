@@ -32,8 +32,8 @@ __all__ = ["OPERATIONS"]
 
 _RANGE_SELECT: Final = "nki.isa.range_select docstring, Constraints"
 _PREDICATED: Final = "nki.isa.tensor_copy_predicated docstring, constraints 1 to 3"
-#: The only value range_select can fill with: the least finite float32.
-_FILL: Final = float(np.finfo(np.float32).min)
+#: The only value range_select can fill with, as documented: the least finite float32.
+_FILL: Final = -3.4028235e38
 #: Above it not every integer is a float32, and indices are compared as such.
 _EXACT_INDICES: Final = 1 << 24
 _ORDERINGS: Final = frozenset({"equal", "less", "less_equal", "greater", "greater_equal"})

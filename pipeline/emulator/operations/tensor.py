@@ -171,6 +171,15 @@ def _sizes(call: Call) -> Iterator[str]:
     )
 
 
+def _early_moving(call: Call) -> Iterator[str]:
+    columns, limit = _columns(call.tensor("moving"), call), call.target.matmul_moving_max
+    if call.tensor("dst").dtype == "bfloat16" and columns > limit:
+        yield (
+            f"moving has {columns} free elements, limit {limit} before NKI 0.5, also with a bfloat16 "
+            "destination: tile the free dimension"
+        )
+
+
 def _dtypes(call: Call) -> Iterator[str]:
     stationary, moving = call.tensor("stationary").dtype, call.tensor("moving").dtype
     if (stationary in _FULL_PRECISION) != (moving in _FULL_PRECISION):
@@ -338,6 +347,7 @@ OPERATIONS: Final = (
         cycles=_cycles,
         limits=(
             Limit("matmul-size", _sizes, _DOCSTRING),
+            Limit("matmul-size", _early_moving, "NKI 0.5.0 release notes", frozenset({"trn3"}), until="0.5"),
             Limit("matmul-dtypes", _dtypes, _DOCSTRING),
             Limit("matmul-destination-dtype", _destination_dtype, _DOCSTRING),
             Limit("matmul-bank", _bank, _DOCSTRING, _EARLY),

@@ -23,7 +23,6 @@ from pipeline.emulator.operations.collective_limits import (
     ONE_DTYPE,
     PRIORITY,
     PRIORITY_LEVEL,
-    TARGETS,
     moved_fidelity,
     mover,
 )
@@ -224,7 +223,6 @@ OPERATIONS: Final = (
             Limit("all-gather-v-group", _gather_group, _GATHER),
         ),
         fidelity=moved_fidelity,
-        targets=TARGETS,
         since="0.6",
         source=_GATHER,
         module="nki.collectives",
@@ -248,7 +246,6 @@ OPERATIONS: Final = (
             ),
         ),
         fidelity=_scatter_fidelity,
-        targets=TARGETS,
         source=_SCATTER,
         module="nki.collectives",
         meeting=Meeting.RANKS,

@@ -87,6 +87,7 @@ def _resolve(program: Program) -> Resolution:
                     target=target,
                     operands=tuple(None if c == _ABSENT else representatives[c] for c in shapes),
                     scalars=instruction.scalars,
+                    version=program.version,
                 )
             )
         indices.append(index)

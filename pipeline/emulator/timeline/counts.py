@@ -137,14 +137,17 @@ def count(program: Program) -> Counts:
 
 
 def _transfer(call: Call) -> Iterator[tuple[str, int]]:
-    dst, src = call.tensor("dst"), call.tensor("src")
-    read, written = _bytes(src), _bytes(dst)
-    if src.memory == "hbm":
-        yield "read", read
-    if dst.memory == "hbm":
-        yield "write", written
-    yield "bytes", max(read, written)
-    yield "descriptors", src.elements // min(_run(src), _run(dst), src.elements)
+    sources: list[Operand] = []
+    results: list[Operand] = []
+    for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
+        if operand is not None:
+            (results if parameter.kind.written else sources).append(operand)
+    yield "read", sum(_bytes(source) for source in sources if source.memory == "hbm")
+    yield "write", sum(_bytes(result) for result in results if result.memory == "hbm")
+    yield "bytes", max(sum(map(_bytes, sources)), sum(map(_bytes, results)))
+    narrowest = min(map(_run, results), default=1)
+    for source in sources:
+        yield "descriptors", source.elements // min(_run(source), narrowest, source.elements)
 
 
 def _bytes(operand: Operand) -> int:

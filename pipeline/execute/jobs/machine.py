@@ -77,15 +77,25 @@ def _refuse_garbage(machine: Machine, inputs: list[np.ndarray], outputs: list[np
     Raises:
         MachineError: If they do; an output that is right by the luck of one filling is wrong by another.
     """
-    for read in legality.uninitialised_reads(machine.program, limit=1):
-        others = machine.run(inputs, poison=1)
-        if any(one.tobytes() != other.tobytes() for one, other in zip(outputs, others, strict=True)):
-            raise MachineError(
-                "uninitialised",
-                f"the result depends on memory that nothing wrote: {read.operation} is the first to read "
-                f"some, as {read.parameter}; write all of a tile before it is read",
-                read.line,
-            )
+    program = machine.program
+    reads = legality.uninitialised_reads(program, limit=1)
+    if not reads and legality.is_static(program):
+        return
+    others = machine.run(inputs, poison=1)
+    if all(one.tobytes() == other.tobytes() for one, other in zip(outputs, others, strict=True)):
+        return
+    if reads:
+        raise MachineError(
+            "uninitialised",
+            f"the result depends on memory that nothing wrote: {reads[0].operation} is the first to read "
+            f"some, as {reads[0].parameter}; write all of a tile before it is read",
+            reads[0].line,
+        )
+    raise MachineError(
+        "uninitialised",
+        "the result depends on memory that nothing wrote: with these inputs a run-time loop or address leaves "
+        "a part of it out; write all of a tensor first, for example with zeros",
+    )
 
 
 def _read(candidate: Candidate, request: InspectRequest) -> ProgramReading:
@@ -105,6 +115,7 @@ def _expect_platform(program: Program, request: InspectRequest) -> None:
     for rule, found, wanted in (
         ("target", program.target, request.target),
         ("version", program.version, request.version),
+        ("cores", str(program.cores), str(request.cores)),
     ):
         if found != wanted:
             raise ProgramError(rule, f"its {rule} is {found}, it was traced for {wanted}")

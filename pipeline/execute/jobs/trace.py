@@ -29,6 +29,7 @@ def run(payload: bytes) -> bytes:
                 [InputSpec(tensor.name, tensor.shape, tensor.dtype) for tensor in shape],
                 target=request.target,
                 version=request.version,
+                cores=request.cores,
                 instruction_limit=request.instruction_limit,
             )
         except KernelError as error:

@@ -14,6 +14,14 @@ from tests.emulator.frontend.kernels import IMPORTS
 Array = np.ndarray[Any, Any]
 
 
+def load(source: str, *, target: str = "trn2", version: str = "0.6") -> dict[str, Any]:
+    """Execute the text of a module outside any kernel and return its names."""
+    names: dict[str, Any] = {}
+    with installed_modules(Session(TARGETS[target], version, 10_000)):
+        exec(compile(IMPORTS + source, "module.py", "exec"), names)
+    return names
+
+
 def run(body: str, *, target: str = "trn2", version: str = "0.6", **arrays: Array) -> Array:
     """Execute a kernel whose body assigns `result`, a tensor, and return its values."""
     lines = "\n".join(f"    {line}" for line in body.strip().splitlines())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import dedent, indent
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ def record(
     entry: str = "kernel",
     target: str = "trn2",
     version: str = "0.6",
+    cores: int = 1,
     instruction_limit: int = 100_000,
 ) -> Program:
     """Trace a whole submission; the program it yields must be well formed."""
@@ -33,6 +35,7 @@ def record(
         inputs,
         target=target,
         version=version,
+        cores=cores,
         instruction_limit=instruction_limit,
     )
     validate(program)
@@ -67,7 +70,7 @@ def refusal(body: str, inputs: Sequence[InputSpec] = (X,), **options: str) -> Ke
     return caught.value
 
 
-def refused_submission(source: str, inputs: Sequence[InputSpec] = (X,), **options: str) -> KernelError:
+def refused_submission(source: str, inputs: Sequence[InputSpec] = (X,), **options: Any) -> KernelError:
     """Return the error that a whole submission ends in."""
     with pytest.raises(KernelError) as caught:
         record(source, inputs, **options)

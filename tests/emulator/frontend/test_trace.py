@@ -158,7 +158,7 @@ def test_a_patched_module_does_not_reach_the_next_submission() -> None:
         ("import neuronxcc.nki as nki", "compile_error", 1, ["neuronxcc.nki", "0.4.0", "import nki"]),
         ("from neuronxcc import nki", "compile_error", 1, ["neuronxcc.nki"]),
         ("import nki.collectives as cc", "unsupported", 1, ["nki.collectives"]),
-        ("import nki.nl", "compile_error", 1, ["nki has no 'nl'"]),
+        ("import nki.nl", "unsupported", 1, ["nki.nl is in no version of NKI up to 0.6"]),
         ("from nki.language import par_dim", "compile_error", 1, ["nl.par_dim was removed"]),
         (
             "import nki.language as nl\nhasattr(nl, 'arange')\nimport nki.collectives",
@@ -167,7 +167,7 @@ def test_a_patched_module_does_not_reach_the_next_submission() -> None:
             ["collectives"],
         ),
         ("from nki.isa import topk", "unsupported", 1, ["nisa.topk"]),
-        ("from nki.isa import frob", "compile_error", 1, ["frob"]),
+        ("from nki.isa import frob", "unsupported", 1, ["nisa.frob is in no version"]),
         (
             "import nki\n@nki.jit(platform_target='trn2')\ndef kernel(x): pass",
             "compile_error",
@@ -252,14 +252,15 @@ def test_an_exception_in_the_kernel_names_the_submission_line_only() -> None:
 
 
 def test_a_type_error_of_the_submission_stays_its_own() -> None:
-    error = refusal("def helper(a):\n    return a\nhelper(1, 2)")
-    assert (error.kind, error.line) == ("runtime_error", BODY_LINE + 2)
+    error = refusal("helper = lambda a: a\nhelper(1, 2)")
+    assert (error.kind, error.line) == ("runtime_error", BODY_LINE + 1)
     assert error.message.startswith("TypeError")
 
 
 def test_the_line_is_where_the_submission_calls_us_even_from_a_helper() -> None:
-    error = refusal("def helper(t):\n    return t[0:999]\n\nhelper(x)")
-    assert error.line == BODY_LINE + 1
+    helper = "def helper(t):\n    return t[0:999]\n"
+    error = refused_submission(f"{IMPORTS}{helper}def kernel(x):\n    helper(x)\n")
+    assert error.line == IMPORTS.count("\n") + 2
 
 
 def test_too_many_instructions_end_the_trace() -> None:
@@ -311,10 +312,12 @@ def attempt(t):
     except Exception:
         pass
 
+ATTEMPTS = (attempt,)  # out of sight of what reads the source
+
 @nki.jit
 def kernel(x):
     t = nl.load(x)
-    attempt(t)
+    ATTEMPTS[0](t)
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     nl.store(out, t)
     return out

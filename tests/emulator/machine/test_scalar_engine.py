@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from pipeline.emulator.machine import Machine
 from tests.emulator.program_builder import ProgramBuilder
 from tests.emulator.running import BFLOAT16, run, run_operation
 
@@ -100,3 +101,43 @@ def test_softmax_of_a_row_with_a_large_maximum_is_finite():
     (got,) = run(builder, data)
     exact = [math.exp(i - 3) / sum(math.exp(j - 3) for j in range(4)) for i in range(4)]
     np.testing.assert_allclose(got, [exact, [0.25] * 4], rtol=1e-6)
+
+
+def observed(data, op, **arguments):
+    """What one activation tells of its inputs."""
+    builder = ProgramBuilder()
+    tile = builder.load(builder.input(data.shape))
+    out = builder.tensor(data.shape)
+    builder.add("memset", dst=out, value=0.0)
+    builder.add("activation", dst=out, op=op, data=tile, **arguments)
+    builder.store(out)
+    (result,) = Machine(builder.program()).execute([[data]])
+    return result.observations
+
+
+def test_inputs_outside_a_functions_domain_are_observed_after_scale_and_bias():
+    data = np.array([[1, 2], [3, np.nan]], F32)
+    assert observed(data, "sin") == ()
+    (observation,) = observed(data, "sin", scale=2.0, bias=-1.0)
+    assert (observation.function, observation.position) == ("sin", 2)
+    assert (observation.least, observation.greatest) == (1, 5)
+    assert (observation.low, observation.high) == (-F32(math.pi), F32(math.pi))
+    assert observed(data, "sin", scale=2.0, bias=-4.0) == ()
+
+
+def test_a_function_without_a_domain_observes_nothing():
+    assert observed(np.array([[np.inf, -np.inf, 1e38]], F32), "exp") == ()
+
+
+def test_the_destination_may_be_the_input_or_hold_the_bias():
+    builder = ProgramBuilder()
+    tile = builder.load(builder.input((2, 3)))
+    bias = builder.block(tile, slice(0, 2), slice(0, 1))
+    builder.add("activation", dst=tile, op="square", data=tile, bias=bias, scale=2.0)
+    builder.store(tile)
+    (got,) = run(builder, np.array([[1, 2, 3], [-1, 0, 2]], F32))
+    assert got.tolist() == [[9, 25, 49], [9, 1, 9]]
+
+
+def test_prelu_without_a_slope_is_relu():
+    assert activate(np.array([[-2, 3]], F32), "prelu").tolist() == [[0, 3]]

@@ -4,8 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.emulator.legality import Severity, check
+from pipeline.emulator.operations import OPERATIONS, Call, Fidelity, Operand
+from pipeline.emulator.targets import TARGETS
 from tests.emulator.program_builder import ProgramBuilder
-from tests.emulator.running import BFLOAT16, run
+from tests.emulator.running import BFLOAT16, nki_dtype, run
 
 F32 = np.float32
 
@@ -160,6 +163,122 @@ def test_on_neuroncore_v2_a_transpose_is_a_product_that_spreads_nan_and_infinity
     np.testing.assert_array_equal(transposed("trn1"), expected)
     identity = np.eye(2, dtype=F32)
     np.testing.assert_array_equal(product(SPECIAL, identity, is_transpose=True, target="trn1"), expected)
+
+
+E5M2, E4M3 = np.dtype(ml_dtypes.float8_e5m2), np.dtype(ml_dtypes.float8_e4m3)
+
+
+def transposed_by(operation, data, destination, *, target="trn2"):
+    """A transpose on the tensor engine into PSUM of a given type, copied out bit for bit."""
+    rows, columns = data.shape
+    builder = ProgramBuilder(target)
+    tile = builder.load(builder.input(data.shape, nki_dtype(data)))
+    turned = builder.tensor((columns, rows), destination, "psum")
+    arrays = [data]
+    if operation == "nc_transpose":
+        builder.add("nc_transpose", "tensor", dst=turned, data=tile)
+    else:
+        arrays.append(np.eye(rows, dtype=data.dtype))
+        identity = builder.load(builder.input((rows, rows), nki_dtype(data)))
+        builder.add(
+            "nc_matmul", dst=turned, stationary=tile, moving=identity, is_transpose=True, accumulate=False
+        )
+    out = builder.tensor((columns, rows), destination)
+    builder.add("tensor_copy", dst=out, src=turned)
+    builder.store(out)
+    return run(builder, *arrays)[0]
+
+
+@pytest.mark.parametrize("operation", ["nc_transpose", "nc_matmul"])
+@pytest.mark.parametrize("storage", [E5M2, E4M3])
+def test_eight_bit_elements_are_transposed_into_the_low_halves_of_16_bit_ones(operation, storage):
+    # Trainium2 architecture guide: 16-bit elements with the upper 8 bits zero.
+    data = np.arange(256, dtype=np.uint8).reshape(16, 16).view(storage)
+    got = transposed_by(operation, data, "uint16")
+    np.testing.assert_array_equal(got, data.view(np.uint8).T.astype(np.uint16))
+
+
+@pytest.mark.parametrize("operation", ["nc_transpose", "nc_matmul"])
+@pytest.mark.parametrize("storage", [BFLOAT16, np.dtype(np.float16), E5M2])
+def test_every_pattern_survives_a_transpose_into_its_own_type(operation, storage):
+    patterns = np.arange(1 << (8 * storage.itemsize), dtype=f"u{storage.itemsize}")
+    data = patterns[:: max(1, len(patterns) // 1024)].reshape(32, -1).view(storage)
+    got = transposed_by(operation, data, nki_dtype(data))
+    np.testing.assert_array_equal(got.view(patterns.dtype), data.view(patterns.dtype).T)
+
+
+def multiplied(left, right, *, target="trn2", dst=None, **flags):
+    """One matmul of two arrays of any shapes and types."""
+    builder = ProgramBuilder(target)
+    tiles = [builder.load(builder.input(array.shape, nki_dtype(array))) for array in (left, right)]
+    shape = dst or (left[0].size, right[0].size)
+    sums = builder.tensor(shape, "float32", "psum")
+    builder.add("nc_matmul", dst=sums, stationary=tiles[0], moving=tiles[1], accumulate=False, **flags)
+    out = builder.tensor(shape)
+    builder.add("tensor_copy", dst=out, src=sums)
+    builder.store(out)
+    assert [v for v in check(builder.program()) if v.severity is Severity.ERROR] == []
+    return run(builder, left, right)[0]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "target"),
+    [
+        (BFLOAT16, np.float16, "trn2"),
+        (E4M3, E5M2, "trn2"),
+        (E5M2, BFLOAT16, "trn1"),
+        (np.float16, ml_dtypes.float8_e4m3fn, "trn3"),
+    ],
+)
+def test_narrow_types_mix(left, right, target):
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(-8, 9, (7, 3)).astype(left), rng.integers(-8, 9, (7, 4)).astype(right)
+    assert multiplied(a, b, target=target).tolist() == (a.astype(int).T @ b.astype(int)).tolist()
+
+
+def test_free_dimensions_are_flattened_in_order():
+    rng = np.random.default_rng(6)
+    a, b = rng.integers(-4, 5, (6, 2, 3)).astype(F32), rng.integers(-4, 5, (6, 4, 5)).astype(F32)
+    expected = np.einsum("kab,kcd->abcd", a, b)
+    assert multiplied(a, b, dst=(6, 4, 5)).tolist() == expected.reshape(6, 4, 5).tolist()
+
+
+def test_on_neuroncore_v4_a_destination_may_span_banks():
+    a, b = np.ones((2, 3), F32), np.arange(2 * 1024, dtype=F32).reshape(2, 1024)
+    np.testing.assert_array_equal(multiplied(a, b, target="trn3"), np.tile(b.sum(axis=0), (3, 1)))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"is_stationary_onezero": True},
+        {"is_moving_onezero": True},
+        {"tile_position": (0, 0), "tile_size": (32, 64)},
+    ],
+)
+def test_hints_and_tiles_change_no_value(flags):
+    rng = np.random.default_rng(8)
+    a, b = rng.integers(0, 2, (32, 8)).astype(F32), rng.integers(0, 2, (32, 9)).astype(F32)
+    np.testing.assert_array_equal(multiplied(a, b, **flags), a.T @ b)
+
+
+def test_fidelity_says_where_documents_are_silent_or_disagree():
+    def of(operation, data, dst, *, target="trn2", **scalars):
+        entry = OPERATIONS[operation]
+        operands = tuple(
+            Operand("psum" if name == "dst" else "sbuf", dst if name == "dst" else data, (2, 2), (2, 1))
+            for name in entry.tensor_slots
+        )
+        values = tuple(scalars.get(name) for name in entry.scalar_slots)
+        return entry.fidelity(Call(entry, "tensor", TARGETS[target], operands, values))
+
+    assert of("nc_matmul", "bfloat16", "float32") is Fidelity.EXACT
+    assert of("nc_matmul", "tfloat32", "float32") is Fidelity.APPROXIMATE
+    assert of("nc_matmul", "float8_e5m2", "uint16", is_transpose=True) is Fidelity.EXACT
+    assert of("nc_matmul", "float8_e5m2", "float8_e5m2", is_transpose=True) is Fidelity.UNMODELLED
+    assert of("nc_matmul", "float8_e5m2", "float8_e5m2", is_transpose=True, target="trn1") is Fidelity.EXACT
+    assert of("nc_transpose", "float8_e5m2", "float8_e5m2") is Fidelity.UNMODELLED
+    assert of("nc_transpose", "float8_e5m2", "bfloat16") is Fidelity.EXACT
 
 
 def test_transpose_mode_with_another_matrix_than_the_identity_is_a_product():

@@ -47,6 +47,17 @@ def test_loading_an_input_twice_doubles_its_traffic_but_not_the_minimum():
     assert counts.minimum_bytes == 2 * 128 * 64 * 4  # once in, once out
 
 
+def test_a_sum_by_dma_reads_every_source():
+    builder = ProgramBuilder()
+    sources = [builder.input((128, 64)) for _ in range(3)]
+    tile = builder.tensor((128, 64))
+    builder.add("dma_compute", dst=tile, srcs=[*sources, tile], reduce_op="add")
+    counts = count(builder.program())
+    assert (counts.hbm_read_bytes, counts.hbm_write_bytes) == (3 * 128 * 64 * 4, 0)
+    assert counts.dma_bytes == 4 * 128 * 64 * 4
+    assert counts.dma_descriptors == 4 * 128
+
+
 def test_a_dma_splits_into_contiguous_runs_of_the_side_with_the_shorter_ones():
     builder = ProgramBuilder()
     source = builder.input((128, 64))

@@ -17,9 +17,11 @@ def run_time(kind: str, base: Tile, index: Tile | None = None) -> tuple[str, Til
     return kind, base, index
 
 
-def addressed(operation: str, engine: str | None = None, target: str = "trn3", **arguments: Any) -> Program:
+def addressed(
+    operation: str, engine: str | None = None, target: str = "trn3", version: str = "0.6", **arguments: Any
+) -> Program:
     """A program of a single instruction, some of whose operands are `run_time` or lists of tiles."""
-    builder = ProgramBuilder(target)
+    builder = ProgramBuilder(target, version)
     builder.registers = 1
 
     def place(value: Any) -> Any:
@@ -276,6 +278,18 @@ CASES = [
         ("(0, 2, 1)", "(2, 1, 0)"),
     ),
     Case(
+        "dma-transpose-shape",
+        transposed(half(64, 1, 1, 32), sbuf(32, 64, dtype="bfloat16"), version="0.4"),
+        transposed(half(64, 1, 1, 32), sbuf(32, 64, dtype="bfloat16"), version="0.3"),
+        ("same rank",),
+    ),
+    Case(
+        "dma-transpose-shape",
+        transposed(half(64, 32), sbuf(32, 32, dtype="bfloat16"), version="0.3"),
+        transposed(half(64, 32), sbuf(32, 64, dtype="bfloat16"), version="0.3"),
+        ("1024", "2048"),
+    ),
+    Case(
         "dma-transpose-dtype",
         transposed(half(64, 32), sbuf(32, 64, dtype="float16")),
         transposed(half(64, 32)),
@@ -304,6 +318,18 @@ CASES = [
         transposed(hbm(16, 32), dge_mode="hwdge"),
         transposed(hbm(16, 32)),
         ("float32", "2 bytes"),
+    ),
+    Case(
+        "dma-transpose-queue",
+        transposed(half(8, 4, 32), dge_mode="hwdge", version="0.5"),
+        transposed(half(16, 128), dge_mode="hwdge", version="0.5"),
+        ("before NKI 0.6", "[8, 4, 32]"),
+    ),
+    Case(
+        "dma-transpose-gather",
+        gather_transposed(half(32, 64), indices(32, 1), version="0.3"),
+        gather_transposed(half(32, 64), indices(32, 1), version="0.4"),
+        ("before NKI 0.4", "128"),
     ),
     Case(
         "dma-transpose-gather",
@@ -422,6 +448,12 @@ CASES = [
         fetched("tensor_copy", "src", "vector", dst=ROWS, target="trn2"),
         fetched("tensor_copy", "src", "vector", dst=ROWS, target="trn3"),
         (".indirect", "NeuronCore-v4"),
+    ),
+    Case(
+        "indirection-version",
+        fetched("tensor_copy", "src", "vector", dst=ROWS, version="0.4"),
+        fetched("tensor_copy", "src", "vector", dst=ROWS, version="0.5"),
+        ("since NKI 0.5",),
     ),
     Case(
         "indirection-operation",
