@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import logging
@@ -10,14 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 
-import ml_dtypes
 import numpy as np
 
 from evals.kernels.case import Case, Comparison
-from evals.kernels.stand_ins import PACKED, installed
+from evals.kernels.stand_ins import installed, static_cast
 
 __all__ = ["TestCase"]
 
@@ -43,9 +43,11 @@ class TestCase(Case):
     Attributes:
         module: Test module, below ``test/integration/nkilib``, with dots.
         test: Class and method.
-        arguments: Values by parameter name; a string that names an NKI data type stands for it where the
-            parameter holds one.
+        arguments: Values by parameter name; a string like ``NormType.RMS_NORM`` or ``nl.bfloat16`` stands for
+            what the test module calls so.
         row: Row of the test's own parametrisation that the arguments start from.
+        lnc: Logical NeuronCores, where the test takes them as arguments of the compiler.
+        tensors: Sizes, where the test takes them as a case of their older framework.
         version: 0.3, that of the release of April 2026.
     """
 
@@ -53,6 +55,8 @@ class TestCase(Case):
     test: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     row: int | None = None
+    lnc: int = 1
+    tensors: Mapping[str, Any] = field(default_factory=dict)
     version: str = "0.3"
     torch: bool = True
 
@@ -67,22 +71,35 @@ class TestCase(Case):
             module = importlib.import_module(f"{_TESTS}.{self.module}")
             owner, _, method = self.test.partition(".")
             test = getattr(getattr(module, owner)(), method)
-            test(**self._arguments(test, target, manager))
+            test(**self._arguments(test, vars(module), target, manager))
         return manager.comparisons
 
-    def _arguments(self, test: Callable[..., Any], target: str, manager: _Manager) -> dict[str, Any]:
-        from test.utils.common_dataclasses import Platforms  # type: ignore[import-not-found]
-        from test.utils.metrics_collector import NoopMetricsCollector  # type: ignore[import-not-found]
+    def _arguments(
+        self, test: Callable[..., Any], names: Mapping[str, Any], target: str, manager: _Manager
+    ) -> dict[str, Any]:
+        from test.utils.common_dataclasses import CompilerArgs, Platforms
+        from test.utils.metrics_collector import NoopMetricsCollector
 
+        platform = Platforms(target)
+        tensors = {
+            kind: {name: _meant(value, names) for name, value in sizes.items()}
+            for kind, sizes in self.tensors.items()
+        }
         given = {
             **_NEUTRAL,
             **(_parametrised(test, self.row) if self.row is not None else {}),
-            **{name: _meant(value) for name, value in self.arguments.items()},
+            **{name: _meant(value, names) for name, value in self.arguments.items()},
             "test_manager": manager,
-            "platform_target": Platforms(target),
+            "platform_target": platform,
             "collector": NoopMetricsCollector(),
+            "compiler_args": CompilerArgs(logical_nc_config=self.lnc, platform_target=platform),
+            "test_options": SimpleNamespace(tensors=tensors),
         }
-        return {name: given[name] for name in inspect.signature(test).parameters}
+        parameters = inspect.signature(test).parameters
+        missing = [name for name, p in parameters.items() if p.default is p.empty and name not in given]
+        if missing:
+            raise TypeError(f"the case gives no {', '.join(missing)}")
+        return {name: given[name] for name in parameters if name in given}
 
 
 class _Manager:
@@ -108,7 +125,7 @@ class _Manager:
 
 
 def _execute(kernel: Any) -> list[Array]:
-    import nki  # type: ignore[import-not-found]
+    import nki
 
     inputs = {name.removesuffix(_ALIASED): value for name, value in (kernel.kernel_input or {}).items()}
     copies = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in inputs.items()}
@@ -133,8 +150,6 @@ def _compared(output: Array, reference: Any, arguments: Any, name: str) -> Compa
 
 
 def _values(array: Array) -> Array:
-    from evals.kernels.stand_ins import static_cast
-
     return static_cast(array, np.float32).astype(np.float64)
 
 
@@ -157,15 +172,12 @@ def _parametrised(test: Callable[..., Any], row: int) -> dict[str, Any]:
     raise ValueError(f"{test.__name__} is not parametrised")
 
 
-def _meant(value: Any) -> Any:
-    """Return the NKI data type that a text like ``nl.bfloat16`` or ``np.float32`` names; else the value."""
-    import nki.language as nl  # type: ignore[import-not-found]
-
-    if isinstance(value, str) and value.startswith("nl."):
-        return getattr(nl, value[3:])
-    if isinstance(value, str) and value.startswith("np."):
-        return getattr(np, value[3:], None) or getattr(ml_dtypes, value[3:])
-    return value
+def _meant(value: Any, names: Mapping[str, Any]) -> Any:
+    """Return what a text like ``nl.bfloat16`` means where `names` hold; else the value."""
+    if not isinstance(value, str) or value.partition(".")[0] not in names:
+        return value
+    root, *attributes = value.split(".")
+    return functools.reduce(getattr, attributes, names[root])
 
 
 @contextmanager

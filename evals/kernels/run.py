@@ -22,10 +22,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from evals.kernels import library, samples, sdk
-from evals.kernels.case import Case
-from evals.kernels.known import KNOWN
-from pipeline.cli.main import main as command_line
+# Before NumPy is loaded: many small products on many threads are slower than on one, far slower under load.
+for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+from evals.kernels import library, samples, sdk  # noqa: E402
+from evals.kernels.case import Case  # noqa: E402
+from evals.kernels.known import KNOWN  # noqa: E402
+from pipeline.cli.main import main as command_line  # noqa: E402
 
 __all__ = ["Outcome", "all_cases", "main", "run_case"]
 

@@ -49,8 +49,8 @@ def command(
         raise click.UsageError(f"there is no script {arguments[0]!r}")
     from pipeline.emulator.frontend.environment import keeps_float32, target_of
     from pipeline.emulator.frontend.script import run_script
-    from pipeline.emulator.operations.inventory import VERSIONS
     from pipeline.emulator.targets import TARGETS
+    from pipeline.emulator.toolchain import VERSIONS
 
     if target is not None and target not in TARGETS:
         raise click.BadParameter(f"{target!r} is none of {', '.join(TARGETS)}", param_hint="--target")

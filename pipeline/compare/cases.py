@@ -7,13 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from pipeline.compare.comparator import compare_output
-from pipeline.types import Case, CaseResult, Task, Verdict
+from pipeline.types import Case, CaseResult, Observation, Task, Verdict
 
 __all__ = ["judge_case"]
 
 
 def judge_case(
-    task: Task, case: Case, seed: int, outputs: Sequence[np.ndarray], expected: Sequence[np.ndarray]
+    task: Task,
+    case: Case,
+    seed: int,
+    outputs: Sequence[np.ndarray],
+    expected: Sequence[np.ndarray],
+    observations: tuple[Observation, ...] = (),
 ) -> CaseResult:
     """Compare every output of draw number `seed` of `case` with the reference.
 
@@ -23,6 +28,7 @@ def judge_case(
         seed: Number of the draw.
         outputs: What the kernel returned, in the order of the task's outputs; any shapes and dtypes.
         expected: Float64 arrays of the task's shapes, in the same order.
+        observations: What was observed in computing them.
 
     Returns:
         ``correct`` when every output is; else ``incorrect`` with the first failing output's message.
@@ -47,4 +53,5 @@ def judge_case(
         verdict=Verdict.CORRECT if passed else Verdict.INCORRECT,
         message=message,
         errors=tuple(comparison.error for comparison in comparisons if comparison.error is not None),
+        observations=observations,
     )

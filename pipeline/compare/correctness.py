@@ -92,9 +92,10 @@ def _draw_all(task: Task, build: BuildResult, oracle: Oracle) -> list[_Draws] | 
 
 
 def _judge(task: Task, plan: _Draws, execution: Execution) -> list[CaseResult]:
+    observed = execution.observations or ((),) * len(execution.outputs)
     results = [
-        judge_case(task, case, seed, outputs, draw.expected)
-        for (case, seed, draw), outputs in zip(plan.draws, execution.outputs, strict=False)
+        judge_case(task, case, seed, outputs, draw.expected, seen)
+        for (case, seed, draw), outputs, seen in zip(plan.draws, execution.outputs, observed, strict=False)
     ]
     if execution.verdict is not None:
         case, seed, _ = plan.draws[len(results)]

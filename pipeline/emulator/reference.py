@@ -19,10 +19,17 @@ from pipeline.emulator.frontend.modules import installed_modules
 from pipeline.emulator.frontend.recorder import Session
 from pipeline.emulator.frontend.trace import DEFAULT_VERSION
 from pipeline.emulator.legality import RULES
-from pipeline.emulator.operations import ACTIVATIONS, ISA_FUNCTIONS, OPERATIONS, OPERATORS, Operation
-from pipeline.emulator.operations.inventory import VERSIONS
+from pipeline.emulator.operations import (
+    ACTIVATIONS,
+    ISA_FUNCTIONS,
+    OPERATIONS,
+    OPERATORS,
+    Operation,
+    availability,
+)
 from pipeline.emulator.program import DEFAULT_LIMITS
 from pipeline.emulator.targets import TARGETS
+from pipeline.emulator.toolchain import VERSIONS
 
 __all__ = ["REFUSES", "TABLES", "VALID_RANGES", "main", "refresh"]
 
@@ -32,6 +39,7 @@ REFUSES: Final[dict[str, str]] = {
     "tile-rank": "an SBUF or PSUM tensor of one dimension",
     "tile-bytes": "a tile larger per partition than its memory",
     "dtype-target": "a dtype that the chip does not have",
+    "dtype-version": "a dtype newer than the NKI version graded under",
     "output-buffer": "a returned tensor that lies elsewhere than in `nl.shared_hbm`",
     "partition-step": "a view that broadcasts or re-strides the partition dimension",
     "partition-crossing": "a view whose free dimensions leave the partition",
@@ -49,6 +57,9 @@ REFUSES: Final[dict[str, str]] = {
     "operator-choice": "an operator that this operation does not take",
     "operand-missing": "a binary operator without its operand",
     "operation-version": "an operation newer than the NKI version graded under",
+    "keyword-version": "an argument that the NKI version graded under does not have, or requires",
+    "target-documented": "trn1, which today's NKI does not list and was seen running on",
+    "instruction-count": "more than 500,000 instructions of one core: loops are unrolled",
     "dma-count": "a DMA with unequal element counts on its two sides",
     "dma-cast": "`dge_mode=hwdge` between two dtypes",
     "dma-hardware-queue": "`dge_mode=hwdge` before trn2",
@@ -63,7 +74,15 @@ REFUSES: Final[dict[str, str]] = {
     "matmul-bank": "a destination of `nc_matmul` across a PSUM bank boundary",
     "matmul-tiling": "an impossible `tile_position` or `tile_size`",
     "matmul-double-row": "`perf_mode=double_row` without 8-bit floats or the doubled dimension",
+    "matmul-tile-placement": "a tile of the engine off the partitions of its operands or its destination",
     "matmul-transpose-dtype": "`is_transpose` into another dtype",
+    "transpose-eight-bit": "8-bit floats transposed by the tensor engine into 8 bits: it writes 16",
+    "quantize-size": "operands of `quantize_mx` that are no whole groups of 8 partitions by 4 elements",
+    "mx-size": "operands of `nc_matmul_mx` beyond the engine's tile, or a destination that does not fit",
+    "mx-scale": "a scale tile of another size, or not in the quadrants of its data",
+    "mx-tiling": "an impossible `tile_position` or `tile_size` of `nc_matmul_mx`, which has row tiles only",
+    "packed-arithmetic": "a packed dtype where an instruction computes",
+    "packed-conversion": "a copy between a packed dtype and another one",
     "transpose-size": "a transpose larger than its engine's block, or a destination that does not fit",
     "transpose-memory": "a transpose on the tensor engine other than from SBUF to PSUM",
     "transpose-dtype": "a transpose into another dtype",
@@ -96,6 +115,10 @@ REFUSES: Final[dict[str, str]] = {
     "activation-reduce": "a reduction other than `add`, or `reduce_res` without `reduce_op`",
     "activation-bias": "a number as bias, or a bias of `reciprocal`, on trn1",
     "activation-copy-bias": "a bias of `op=copy`, which the device drops",
+    "activation-slope": "`prelu` where no argument gives its slope",
+    "activate2-operators": "`op0` and `op1` that `activate2` does not combine, or `reverse` of a bypass",
+    "activate2-immediates": "immediates of `activate2` in tiles of two dtypes",
+    "activate2-reduction": "`reduce_cmd` or `reduce_res` of `activate2` without `reduce_op`",
     "activation-idle-result": "reading the reduction registers while `reduce_cmd=idle`",
     "affine-pattern": "a pattern that is no 1 to 4 [step, count] pairs, or does not fill its destination",
     "affine-integers": "an `offset` or `channel_multiplier` that is no 32-bit integer",
@@ -178,8 +201,8 @@ def _operations() -> str:
             (
                 f"`{operation.name}`",
                 ", ".join(operation.engines),
-                _places(ISA_FUNCTIONS[operation.name].targets),
-                ISA_FUNCTIONS[operation.name].since,
+                _places(availability(operation).targets),
+                availability(operation).since,
                 _fidelity(operation),
                 "no" if operation.cycles is None else "yes",
             )
@@ -210,9 +233,16 @@ def _activations() -> str:
 
 def _dtypes() -> str:
     return _table(
-        ("dtype", "bytes", "kind", "mantissa bits"),
+        ("dtype", "bytes", "kind", "mantissa bits", "targets", "since NKI"),
         (
-            (f"`{dtype.name}`", str(dtype.itemsize), dtype.kind, str(dtype.mantissa_bits or ""))
+            (
+                f"`{dtype.name}`",
+                str(dtype.itemsize),
+                dtype.kind,
+                str(dtype.mantissa_bits or ""),
+                _places(dtype.targets),
+                dtype.since,
+            )
             for dtype in DTYPES.values()
         ),
     )

@@ -35,7 +35,7 @@ from pipeline.types import (
     BuildResult,
     Fault,
     Finding,
-    Owner,
+    Observation,
     ProfileResult,
     ProgramSummary,
     Severity,
@@ -46,7 +46,7 @@ from pipeline.types import (
 __all__ = ["EmulatorExecutor"]
 
 #: Raised whenever the emulator can answer differently; part of every fingerprint.
-VERSION: Final = 2
+VERSION: Final = 3
 
 _TRACE_JOB: Final = "pipeline.execute.jobs.trace:run"
 _INSPECT_JOB: Final = "pipeline.execute.jobs.machine:inspect"
@@ -143,15 +143,15 @@ class EmulatorExecutor:
             return self._built(
                 verdict=Verdict.SUSPECT, fault=outcomes.forged_reply("the child's reply is no trace"), log=log
             )
-        readings = self._inspect(task, shapes, traced.programs, request)
-        if isinstance(readings, Fault):
-            return self._built(verdict=Verdict.INFRASTRUCTURE, fault=readings, log=log)
-        obstacle = _find_obstacle(traced, readings, len(shapes))
-        findings = _legality_findings(readings)
+        inspected = self._inspect(task, shapes, traced.programs, request)
+        if isinstance(inspected, Fault):
+            return self._built(verdict=Verdict.INFRASTRUCTURE, fault=inspected, log=log)
+        obstacle = _find_obstacle(traced, inspected, len(shapes))
+        findings = (*_language_findings(inspected), *_legality_findings(inspected))
         if obstacle is not None:
             verdict, fault = obstacle
             return self._built(verdict=verdict, fault=fault, findings=findings, log=log)
-        built = zip(shapes, traced.programs, readings, strict=True)
+        built = zip(shapes, traced.programs, inspected.readings, strict=True)
         return self._built(
             programs=tuple(
                 _summarize(reading, axes, artifacts.save_artifact(data, _PROGRAM_MEDIA_TYPE))
@@ -172,7 +172,7 @@ class EmulatorExecutor:
         """Return counts and modelled bounds of the largest scored shape, as the build read them off."""
         case = largest_scored_case(task)
         program = next((p for p in build.programs if p.axes == case.axes), None)
-        if program is None:
+        if program is None or not program.counts:
             return ProfileResult()
         return ProfileResult(facts=profile_facts(task, case, program, target))
 
@@ -183,12 +183,14 @@ class EmulatorExecutor:
 
     def _inspect(
         self, task: Task, shapes: list[dict[str, int]], programs: tuple[bytes, ...], traced: TraceRequest
-    ) -> tuple[ProgramReading, ...] | Fault:
+    ) -> InspectReply | Fault:
         request = InspectRequest(
             candidates=tuple(
                 Candidate(data, tensors_at(task.inputs, axes), tensors_at(task.outputs, axes))
                 for axes, data in zip(shapes, programs, strict=False)
             ),
+            source=traced.source,
+            entry=traced.entry,
             target=traced.target,
             version=traced.version,
             cores=traced.cores,
@@ -202,10 +204,10 @@ class EmulatorExecutor:
         )
         outcome = self._computers.run(_INSPECT_JOB, encode(request), limits)
         if outcome.status in (Status.MEMORY, Status.TIMEOUT, Status.OVERSIZED):
-            return (ProgramReading(refusal=outcomes.too_much_to_inspect(outcome)),)
+            return InspectReply((ProgramReading(refusal=outcomes.too_much_to_inspect(outcome)),))
         if outcome.reply is None:
             return outcomes.explain_worker(outcome, "inspecting the program")
-        return decode(outcome.reply, InspectReply).readings
+        return decode(outcome.reply, InspectReply)
 
     def _execute(self, task: Task, runs: Sequence[Run], artifacts: Artifacts) -> list[Execution]:
         dtypes = [spec.dtype for spec in task.inputs]
@@ -291,19 +293,26 @@ def _run_limits(task: Task, runs: Sequence[Run]) -> Limits:
 
 def _read_outcome(outcome: ProgramOutcome) -> Execution:
     outputs = tuple(tuple(array.numpy() for array in arrays) for arrays in outcome.outputs)
+    observations = tuple(
+        tuple(Observation(**msgspec.structs.asdict(sighting)) for sighting in sightings)
+        for sightings in outcome.observations
+    )
     if outcome.error is None:
-        return Execution(outputs)
+        return Execution(outputs, observations=observations)
     verdict, fault = outcomes.explain_machine_error(outcome.error)
-    return Execution(outputs, verdict, fault)
+    return Execution(outputs, verdict, fault, observations)
 
 
 def _find_obstacle(
-    traced: TraceReply, readings: Sequence[ProgramReading], shapes: int
+    traced: TraceReply, inspected: InspectReply, shapes: int
 ) -> tuple[Verdict, Fault] | None:
     """Return what stands in the way of running the submission on all of `shapes` shapes."""
+    readings = inspected.readings
     if readings and (refusal := readings[-1].refusal) is not None:
         return outcomes.explain_refusal(refusal)
-    if readings and (illegal := _first_error(readings[-1])) is not None:
+    if (refused := _first_error(inspected.language)) is not None:
+        return outcomes.explain_language(refused, traced.error)
+    if readings and (illegal := _first_error(readings[-1].violations)) is not None:
         return outcomes.explain_violation(illegal)
     if traced.error is not None:
         return outcomes.explain_kernel_error(traced.error)
@@ -312,8 +321,8 @@ def _find_obstacle(
     return None
 
 
-def _first_error(reading: ProgramReading) -> Note | None:
-    return next((note for note in reading.violations if note.severity == "error"), None)
+def _first_error(notes: Sequence[Note]) -> Note | None:
+    return next((note for note in notes if note.severity == "error"), None)
 
 
 def _summarize(reply: ProgramReading, axes: dict[str, int], artifact: str) -> ProgramSummary:
@@ -335,17 +344,29 @@ def _summarize(reply: ProgramReading, axes: dict[str, int], artifact: str) -> Pr
     )
 
 
-def _legality_findings(readings: Sequence[ProgramReading]) -> tuple[Finding, ...]:
+def _language_findings(inspected: InspectReply) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(
+            check="language_subset",
+            severity=Severity(note.severity),
+            # In the words of a fault as a finding, so that feedback says what stopped the build once.
+            message=f"{note.message.rstrip('.')}.",
+            lines=(note.line,) if note.line else (),
+        )
+        for note in inspected.language
+    )
+
+
+def _legality_findings(inspected: InspectReply) -> tuple[Finding, ...]:
     """Return each warning once, whatever number of shapes it holds for."""
     findings = [
         Finding(
             check="legal",
             severity=Severity(note.severity),
             message=f"{note.message} [{note.kind}]",
-            owner=Owner.SUBMISSION,
             lines=(note.line,) if note.line else (),
         )
-        for reading in readings
+        for reading in inspected.readings
         for note in reading.violations
     ]
     return tuple(dict.fromkeys(findings))

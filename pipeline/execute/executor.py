@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from pipeline.execute.artifacts import Artifacts
-from pipeline.types import BuildResult, Fault, ProfileResult, ProgramSummary, Task, Verdict
+from pipeline.types import BuildResult, Fault, Observation, ProfileResult, ProgramSummary, Task, Verdict
 
 __all__ = ["Execution", "Executor", "Run"]
 
@@ -30,11 +30,13 @@ class Execution:
             one of them failed.
         verdict: None, or why it stopped.
         fault: Given with every verdict.
+        observations: Per entry of `outputs`; empty where nothing observes.
     """
 
     outputs: tuple[tuple[np.ndarray, ...], ...]
     verdict: Verdict | None = None
     fault: Fault | None = None
+    observations: tuple[tuple[Observation, ...], ...] = ()
 
 
 class Executor(Protocol):

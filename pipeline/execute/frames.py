@@ -25,9 +25,11 @@ __all__ = [
     "ProgramRun",
     "ReferenceReply",
     "ReferenceRequest",
+    "Sighting",
     "Tensor",
     "TraceReply",
     "TraceRequest",
+    "bounded",
     "decode",
     "encode",
 ]
@@ -86,8 +88,13 @@ class Note(msgspec.Struct, frozen=True):
     severity: str = "error"
 
 
-#: Longest message that a tracing child may send.
+#: Longest message that quotes a submission.
 MESSAGE_CHARACTERS: Final = 2000
+
+
+def bounded(message: str) -> str:
+    """Return a message that quotes a submission as a frame takes it: not too long, no half a surrogate pair."""
+    return message[:MESSAGE_CHARACTERS].encode(errors="replace").decode()
 
 
 class KernelNote(msgspec.Struct, frozen=True):
@@ -114,9 +121,11 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class InspectRequest(msgspec.Struct, frozen=True):
-    """Validate programs, which must be for this platform, and read what they do."""
+    """Validate programs, which must be for this platform, read what they do, and read the text they came of."""
 
     candidates: tuple[Candidate, ...]
+    source: str
+    entry: str
     target: str
     version: str
     cores: int
@@ -143,9 +152,15 @@ class ProgramReading(msgspec.Struct, frozen=True):
 
 
 class InspectReply(msgspec.Struct, frozen=True):
-    """One reading per candidate, up to the first that is refused or illegal."""
+    """What inspection says.
+
+    Attributes:
+        readings: One per candidate, up to the first that is refused or illegal.
+        language: What the NKI compiler refuses in the text or advises against, by line.
+    """
 
     readings: tuple[ProgramReading, ...]
+    language: tuple[Note, ...] = ()
 
 
 class ProgramRun(msgspec.Struct, frozen=True):
@@ -161,11 +176,23 @@ class ExecuteRequest(msgspec.Struct, frozen=True):
     runs: tuple[ProgramRun, ...]
 
 
+class Sighting(msgspec.Struct, frozen=True, array_like=True):
+    """Values that a line met outside the range in which its function is defined; see `types.Observation`."""
+
+    line: int | None
+    function: str
+    low: float
+    high: float
+    least: float
+    greatest: float
+
+
 class ProgramOutcome(msgspec.Struct, frozen=True):
-    """Outputs per input set, up to the first that failed."""
+    """Outputs per input set, up to the first that failed, and what was observed in computing them."""
 
     outputs: tuple[tuple[Array, ...], ...]
     error: Note | None = None
+    observations: tuple[tuple[Sighting, ...], ...] = ()
 
 
 class ExecuteReply(msgspec.Struct, frozen=True):

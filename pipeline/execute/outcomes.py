@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from pipeline.emulator.frontend.errors import KernelErrorKind
 from pipeline.execute.frames import KernelNote, Note
 from pipeline.execute.sandbox import Outcome, Status
 from pipeline.types import Fault, Owner, Task, Verdict
@@ -11,6 +12,7 @@ from pipeline.types import Fault, Owner, Task, Verdict
 __all__ = [
     "explain_execution",
     "explain_kernel_error",
+    "explain_language",
     "explain_machine_error",
     "explain_refusal",
     "explain_submission",
@@ -138,6 +140,26 @@ def explain_kernel_error(error: KernelNote) -> tuple[Verdict, Fault]:
         where=_where(error.line),
         line=error.line or None,
     )
+
+
+def explain_language(refused: Note, told: KernelNote | None) -> tuple[Verdict, Fault]:
+    """Explain a text that the compiler refuses, whatever was traced of it.
+
+    Args:
+        refused: The first of its errors.
+        told: What the child says; a compile error of another line came first and says more, such as an import
+            that does not exist.
+    """
+    if told is not None and told.kind is KernelErrorKind.COMPILE_ERROR and told.line != refused.line:
+        return explain_kernel_error(told)
+    fault = Fault(
+        owner=Owner.SUBMISSION,
+        code=refused.kind,
+        message=refused.message,
+        where=_where(refused.line),
+        line=refused.line,
+    )
+    return Verdict.COMPILE_ERROR, fault
 
 
 def explain_refusal(refusal: Note) -> tuple[Verdict, Fault]:

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Final
 
 from pipeline.emulator.dtypes import DTYPES, dtype_named
-from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.targets import target_named
+from pipeline.emulator.toolchain import VERSIONS
 from pipeline.library.errors import TaskError
 from pipeline.library.formulas import FormulaError, evaluate_formula, evaluate_shape, names_in
 from pipeline.library.task_schema import TaskFile, read_task_file

@@ -6,6 +6,7 @@ from pipeline.types.case import Case, CaseKind
 from pipeline.types.execution import (
     BuildResult,
     CaseResult,
+    Observation,
     OutputError,
     ProfileResult,
     ProgramSummary,
@@ -82,6 +83,7 @@ __all__ = [
     "Judgment",
     "Level",
     "Numerics",
+    "Observation",
     "OutputError",
     "Overall",
     "OverallGrade",

@@ -11,7 +11,15 @@ from pipeline.types.finding import Finding
 from pipeline.types.model import Frozen
 from pipeline.types.verdict import Verdict
 
-__all__ = ["BuildResult", "CaseResult", "OutputError", "ProfileResult", "ProgramSummary", "RunResult"]
+__all__ = [
+    "BuildResult",
+    "CaseResult",
+    "Observation",
+    "OutputError",
+    "ProfileResult",
+    "ProgramSummary",
+    "RunResult",
+]
 
 
 class ProgramSummary(Frozen):
@@ -52,7 +60,7 @@ class BuildResult(Frozen):
     fault: Fault | None = None
     programs: tuple[ProgramSummary, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """Legality errors and warnings."""
+    """What the target's rules and those of the language say: errors and warnings."""
     log: str = ""
     """What the submission printed, bounded; for display only."""
     executor: str
@@ -76,6 +84,21 @@ class OutputError(Frozen):
     """``rel_l2`` of the reference itself, rounded to the output's dtype: what no kernel can avoid."""
 
 
+class Observation(Frozen):
+    """Values that a line met outside the range for which the device's result is documented."""
+
+    line: int | None
+    function: str
+    """An activation function, or the operation where it is not one of an activation function."""
+    low: float
+    high: float
+    """The documented range."""
+    least: float
+    greatest: float
+    """The least and the greatest value met, rounded outwards to three significant digits; may be infinite, and
+    NaN where nothing but NaN was met."""
+
+
 class CaseResult(Frozen):
     """Outcome of one case with one seed."""
 
@@ -89,6 +112,8 @@ class CaseResult(Frozen):
     """One line; for a wrong answer the worst index and the values there."""
     errors: tuple[OutputError, ...] = ()
     fault: Fault | None = None
+    observations: tuple[Observation, ...] = ()
+    """In program order, bounded in number."""
 
 
 class RunResult(Frozen):

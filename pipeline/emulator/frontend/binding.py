@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.emulator.operations import REQUIRED, Operation
-from pipeline.emulator.toolchain import Name, find
+from pipeline.emulator.toolchain import find
 
-__all__ = ["Binding", "availability"]
-
-
-def availability(operation: Operation) -> Name | Operation:
-    """Return what says which versions and chips have an operation: the matrix, if kernels find it by name."""
-    return find(operation.module, operation.name) or operation
+__all__ = ["Binding"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,15 @@ __all__ = ["installed_placeholders"]
 _FRAMEWORKS: Final = frozenset(
     {
         "jax",
+        "jaxlib",
         "neuronx_distributed",
+        "neuronx_distributed_inference",
         "nki_library",
         "nkilib",
         "torch",
         "torch_neuronx",
         "torch_xla",
+        "torchvision",
         "transformers",
         "triton",
     }
@@ -46,6 +49,13 @@ class _Placeholder:
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         return (object,) if bases == (self,) else ()
+
+    def __or__(self, other: object) -> _Placeholder:
+        """Stand in an annotation such as ``torch.Tensor | None``."""
+        return self
+
+    __ror__ = __or__
+    __getitem__ = __or__
 
     def __call__(self, *arguments: Any, **keywords: Any) -> NoReturn:
         raise KernelError(

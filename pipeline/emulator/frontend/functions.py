@@ -20,6 +20,11 @@ _MISSING_ACTIVATIONS: Final = frozenset({"prelu"})
 #: NumPy functions that earlier dialects took as operators, and what to write now.
 _NUMPY_NAMES: Final = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum", "sum": "add"}
 
+#: Keywords of earlier dialects that meant something else in one function than in most.
+_KEYWORDS: Final = {
+    ("shared_constant", "dtype"): "has no keyword 'dtype': convert the array with .astype first",
+}
+
 
 class LanguageFunction:
     """A function of `nki.language`, compared by identity and usable as a dictionary key.
@@ -99,7 +104,9 @@ def call_checked(
 def _misfit(name: str, function: Callable[..., Any], kwargs: dict[str, Any], text: str) -> KernelError:
     parameters = inspect.signature(function).parameters
     unknown = [keyword for keyword in kwargs if keyword not in parameters]
-    problem = unexpected_keyword(unknown[0], parameters) if unknown else text.partition("() ")[2]
+    problem = text.partition("() ")[2]
+    if unknown:
+        problem = _KEYWORDS.get((name, unknown[0])) or unexpected_keyword(unknown[0], parameters)
     return KernelError(
         KernelErrorKind.COMPILE_ERROR, f"nl.{name} {problem}; it is nl.{name}({', '.join(parameters)})"
     )

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
-from pipeline.emulator.frontend.binding import Binding, availability
+from pipeline.emulator.frontend.binding import Binding
 from pipeline.emulator.frontend.enums import Engine
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import activation_name, operator_name
@@ -25,6 +25,7 @@ from pipeline.emulator.operations import (
     Operation,
     Parameter,
     ParameterKind,
+    availability,
 )
 from pipeline.emulator.program import Scalar
 from pipeline.emulator.targets import ENGINES
@@ -33,7 +34,7 @@ from pipeline.emulator.toolchain import find, holds_in
 __all__ = ["INSTRUCTIONS", "IsaFunction", "NkiInstruction"]
 
 #: What `pipeline.emulator.program.validate` takes.
-_MAX_INTEGERS: Final = 64
+_MAX_INTEGERS: Final = 512  # a replica group of 256 ranks, and some
 _INTEGER_BOUND: Final = 1 << 62
 _ENGINE_INDEX: Final = {name: index for index, name in enumerate(ENGINES)}
 

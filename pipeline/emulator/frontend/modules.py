@@ -43,6 +43,21 @@ class _EmulatedModule(ModuleType):
         raise error
 
 
+class _TileSize:
+    """``nl.tile_size``: limits of the target there is when they are asked for; a script may set it late."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[tuple[str, str], TileSize] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        session = active_session()
+        key = (session.target.name, session.version)
+        sizes = self._sizes.get(key)
+        if sizes is None:
+            sizes = self._sizes[key] = TileSize(session.target, session.version)
+        return getattr(sizes, name)
+
+
 def _nc_version() -> NcVersion:
     return NcVersion[active_session().target.generation]
 
@@ -52,7 +67,7 @@ def _nc_sub_version() -> int:
     return 0
 
 
-def _language_names(session: Session) -> dict[str, Any]:
+def _language_names() -> dict[str, Any]:
     return {
         **FUNCTIONS,
         **OPERATORS,
@@ -60,7 +75,7 @@ def _language_names(session: Session) -> dict[str, Any]:
         **{region.name: region for region in MemoryRegion},
         "hbm": MemoryRegion.private_hbm,
         "no_reorder": control.NoReorder,
-        "tile_size": TileSize(session.target, session.version),
+        "tile_size": _TileSize(),
         "MemoryRegion": MemoryRegion,
         "NKIObject": NKIObject,
         "NkiTensor": NkiTensor,
@@ -88,8 +103,10 @@ def _build(session: Session) -> dict[str, ModuleType]:
     """Return fresh modules by name: a submission that patches one patches its own."""
     typing = {"tensor": tensor, "mutable_tensor": mutable_tensor}
     contents: dict[str, Mapping[str, Any]] = {
-        "nki": {"jit": jit, "simulate": simulate, "dtype": DType},
-        "nki.language": _language_names(session),
+        "nki": {"jit": jit, "simulate": simulate},
+        # In no documentation; nki-library annotates with the module and takes types from it.
+        "nki.dtype": NL_DTYPES,
+        "nki.language": _language_names(),
         "nki.isa": _isa_names(),
         # Where public kernels of the 0.3 era import enums from; NKI 0.5 keeps the place (release notes).
         "nki.isa.constants": ENUMS,

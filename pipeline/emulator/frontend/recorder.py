@@ -19,7 +19,6 @@ from pipeline.emulator.frontend.loops import Loops
 from pipeline.emulator.frontend.psum import WrittenRegions
 from pipeline.emulator.frontend.streams import Likeness, merge
 from pipeline.emulator.frontend.values import MemoryRegion
-from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.program import (
     DEFAULT_LIMITS,
     FORMAT_VERSION,
@@ -31,6 +30,7 @@ from pipeline.emulator.program import (
     Tensor,
 )
 from pipeline.emulator.targets import Target
+from pipeline.emulator.toolchain import VERSIONS
 
 if TYPE_CHECKING:
     from pipeline.emulator.frontend.tensor import NkiTensor
@@ -355,16 +355,24 @@ def _check_rank(what: str, rank: int) -> None:
 
 
 _ACTIVE: ContextVar[Session | None] = ContextVar("nki_session", default=None)
+#: Sessions open in any thread: a thread that a script starts begins with an empty context.
+_OPEN: Final[list[Session]] = []
 
 
 @contextmanager
 def open_session(session: Session) -> Iterator[Session]:
     """Make `session` the one that calls of `nki` find."""
     token = _ACTIVE.set(session)
+    _OPEN.append(session)
     try:
         yield session
     finally:
+        _OPEN.remove(session)
         _ACTIVE.reset(token)
+
+
+def _current() -> Session | None:
+    return _ACTIVE.get() or (_OPEN[-1] if _OPEN else None)
 
 
 def active_session() -> Session:
@@ -373,7 +381,7 @@ def active_session() -> Session:
     Raises:
         KernelError: If there is none: `nki` was used outside `trace` and `run_script`.
     """
-    session = _ACTIVE.get()
+    session = _current()
     if session is None:
         raise KernelError(KernelErrorKind.RUNTIME_ERROR, "nki was called with no emulator session open")
     return session
@@ -385,7 +393,7 @@ def active_recorder() -> Recorder:
     Raises:
         KernelError: If no kernel is being traced.
     """
-    session = _ACTIVE.get()
+    session = _current()
     if session is None or session.recorder is None:
         raise KernelError(
             KernelErrorKind.COMPILE_ERROR,
@@ -399,7 +407,7 @@ def note_failure(error: KernelError) -> None:
 
     The compiler stops there; a kernel that catches our exception in a helper function must not get further.
     """
-    session = _ACTIVE.get()
+    session = _current()
     if session is not None and session.recorder is not None and session.recorder.failure is None:
         error.line = error.line or calling_line()
         session.recorder.failure = error

@@ -7,16 +7,15 @@ from typing import Final
 
 from pipeline.emulator.legality.rules import Breach, Rule, Subject
 from pipeline.emulator.operations import (
-    ISA_FUNCTIONS,
     OPERATIONS,
     OPERATORS,
     REQUIRED,
     Call,
     Limit,
     ParameterKind,
+    availability,
 )
 from pipeline.emulator.operations.dynamic_access import DYNAMIC_ACCESS
-from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.operations.packing import PACKED_TYPES
 from pipeline.emulator.toolchain.versions import holds_in
 
@@ -34,8 +33,7 @@ _REACH: Final = {
 
 
 def _target(call: Call) -> Iterator[str]:
-    function = ISA_FUNCTIONS.get(call.operation.name)
-    targets = call.operation.targets if function is None else function.targets
+    targets = availability(call.operation).targets
     if call.target.name not in targets:
         yield f"exists on {', '.join(sorted(targets))}, not on {call.target.name}"
 
@@ -150,16 +148,6 @@ def _names(subject: Subject, call: Call, position: int) -> str:
     )
 
 
-def _version(subject: Subject) -> Iterator[Breach]:
-    have = VERSIONS.index(subject.program.version)
-    for index, call in enumerate(subject.resolution.calls):
-        function = ISA_FUNCTIONS.get(call.operation.name)
-        since = call.operation.since if function is None else function.since
-        if VERSIONS.index(since) > have:
-            message = f"{call.operation.name} exists since NKI {since}, not in {subject.program.version}"
-            yield from (Breach(message, line) for line in subject.uses[index])
-
-
 _GENERIC: Final = (
     Limit("operation-target", _target, "facts/nki.md section 4.1"),
     Limit("operation-engine", _engine, "facts/nki.md section 4.1"),
@@ -187,6 +175,5 @@ def _table_limits() -> list[dict[str, tuple[Limit, ...]]]:
 
 RULES: Final = (
     *(_per_call(dict.fromkeys(OPERATIONS, (limit,))) for limit in _GENERIC),
-    Rule("operation-version", _version, "facts/nki.md section 1.2"),
     *map(_per_call, _table_limits()),
 )

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from pipeline.emulator.legality import accumulation, calls, cores, coverage, memory, patterns, races, tensors
+from pipeline.emulator.legality import (
+    accumulation,
+    calls,
+    cores,
+    coverage,
+    memory,
+    patterns,
+    races,
+    tensors,
+    toolchain,
+)
 from pipeline.emulator.legality.rules import Rule, Subject, Violation
 from pipeline.emulator.operations import Severity
 from pipeline.emulator.program.instructions import Program
@@ -14,7 +24,7 @@ __all__ = ["RULES", "check"]
 #: Every rule by id.
 RULES: Final[dict[str, Rule]] = {
     rule.id: rule
-    for module in (tensors, patterns, calls, accumulation, coverage, memory, cores, races)
+    for module in (tensors, patterns, calls, accumulation, coverage, memory, cores, races, toolchain)
     for rule in module.RULES
 }
 

@@ -47,12 +47,14 @@ class UninitialisedRead:
         operation: Name of the operation.
         parameter: The argument read.
         tensor: Index into ``Program.tensors``.
+        written: Whether the instruction writes the argument too: it accumulates, or leaves a part of it.
     """
 
     line: int
     operation: str
     parameter: str
     tensor: int
+    written: bool
 
 
 def writes_of(operation: Operation, instruction: Instruction) -> Iterator[int]:
@@ -63,10 +65,16 @@ def writes_of(operation: Operation, instruction: Instruction) -> Iterator[int]:
 
 
 def reads_of(operation: Operation, instruction: Instruction) -> Iterator[tuple[str, int]]:
-    """Yield the name and pattern of each tensor an instruction reads."""
+    """Yield the name and pattern of each tensor whose contents an instruction needs.
+
+    It needs those of what it updates in part: the rest stays as it was.
+    """
     for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True):
-        if pattern < 0 or parameter.kind in (ParameterKind.DESTINATION, ParameterKind.UPDATED):
+        if pattern < 0 or parameter.kind is ParameterKind.DESTINATION:
             continue
+        if parameter.kind is ParameterKind.UPDATED and operation.leaves is not None:
+            if not operation.leaves(instruction.scalars):
+                continue
         if parameter.kind is ParameterKind.ACCUMULATOR:
             accumulates = instruction.scalars[operation.scalar_slots["accumulate"]]
             if not accumulates:
@@ -136,7 +144,9 @@ def uninitialised_reads(program: Program, limit: int = 100) -> list[Uninitialise
             if key in found or shadow.is_marked(pattern):
                 continue
             tensor = program.patterns[pattern].tensor
-            found[key] = UninitialisedRead(instruction.line, operation.name, name, tensor)
+            slot = operation.tensor_slots[name]
+            written = operation.tensor_parameters[slot].kind.written
+            found[key] = UninitialisedRead(instruction.line, operation.name, name, tensor, written)
             if len(found) >= limit:
                 return list(found.values())
         for pattern in writes_of(operation, instruction):
@@ -146,7 +156,8 @@ def uninitialised_reads(program: Program, limit: int = 100) -> list[Uninitialise
 
 def _uninitialised(subject: Subject) -> Iterator[Breach]:
     for read in uninitialised_reads(subject.program):
-        if read.parameter == "dst":  # an accumulation, which accumulate-unwritten judges
+        # accumulate-unwritten judges accumulations; what an instruction leaves alone may never be used.
+        if read.written:
             continue
         yield Breach(
             f"{read.operation}: {read.parameter} ({subject.name(read.tensor)}) is read before all of it was "

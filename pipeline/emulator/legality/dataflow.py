@@ -17,6 +17,9 @@ from pipeline.emulator.program.lifetimes import patterns_used
 __all__ = ["independent_outputs", "mutated_inputs"]
 
 _BEGINS: Final = (Control.FOR_BEGIN, Control.WHILE_BEGIN)
+#: Operations that read or set the state of the random number generators.
+_SEEDS: Final = frozenset({"set_rng_seed", "rand_set_state"})
+_DRAWS: Final = frozenset({"rng", "rand2", "dropout", "rand_get_state"})
 _Source = tuple[str, int]
 
 
@@ -62,7 +65,11 @@ def _spread(program: Program, flows: list[tuple[set[_Source], set[_Source]]], re
             else:
                 loops.pop()
         engine = ("engine", instruction.engine + 16 * instruction.core)
+        if operation.name in _DRAWS:
+            read = read | {("random", instruction.core)}
         if read & reached or any(loops):
+            if operation.name in _SEEDS:
+                reached.add(("random", instruction.core))
             reached.add(engine)
             reached |= written
             if operation.meeting is Meeting.CORES or operation.meeting is Meeting.RANKS:

@@ -8,8 +8,8 @@ from typing import Final
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.legality.rules import Breach, Rule, Subject
-from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.targets import TARGETS
+from pipeline.emulator.toolchain import VERSIONS
 
 __all__ = ["RULES"]
 

@@ -195,7 +195,7 @@ class Execution:
                 ]
                 node.step[0](registers, *views)
                 for slot, before in written:
-                    _restore(views[slot], before, valid)
+                    _restore(views[slot], before, valid, across=call.operation.name == "dma_transpose")
                 for pattern, address in moved:
                     self._decoded.addresses.scatter(program.patterns[pattern], address, self._buffers)
         except MemoryError:
@@ -298,10 +298,20 @@ class Execution:
         )
 
 
-def _restore(view: Array | None, before: Array, valid: Array | None) -> None:
-    """Put back the rows of a destination whose addresses lie outside."""
+def _restore(view: Array | None, before: Array, valid: Array | None, *, across: bool) -> None:
+    """Put back the rows of a destination whose addresses lie outside.
+
+    Args:
+        view: The destination; None where the argument is absent.
+        before: What it held.
+        valid: Which rows to leave as they are; None for all.
+        across: Whether rows lie along the last dimension, as a transpose leaves them.
+    """
     if view is None or valid is None:
         return
-    rows = view.copy().reshape(len(valid), -1)
-    rows[~valid] = before.reshape(len(valid), -1)[~valid]
-    view[...] = rows.reshape(view.shape)
+    after = view.copy()
+    if across:
+        after[..., ~valid] = before[..., ~valid]
+    else:
+        after.reshape(len(valid), -1)[~valid] = before.reshape(len(valid), -1)[~valid]
+    view[...] = after

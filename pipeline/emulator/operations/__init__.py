@@ -38,6 +38,7 @@ from pipeline.emulator.operations import (
     variable_collectives,
 )
 from pipeline.emulator.operations.activations import ACTIVATIONS, Activation
+from pipeline.emulator.operations.availability import availability
 from pipeline.emulator.operations.call import (
     Call,
     Kernel,
@@ -47,7 +48,6 @@ from pipeline.emulator.operations.call import (
     Registers,
     memory_of,
 )
-from pipeline.emulator.operations.inventory import ISA_FUNCTIONS, IsaFunction
 from pipeline.emulator.operations.operators import OPERATORS, Operator
 from pipeline.emulator.operations.table import (
     ALL_TARGETS,
@@ -61,6 +61,7 @@ from pipeline.emulator.operations.table import (
     ParameterKind,
     Severity,
 )
+from pipeline.emulator.toolchain import ISA_FUNCTIONS
 
 __all__ = [
     "ACTIVATIONS",
@@ -73,7 +74,6 @@ __all__ = [
     "Call",
     "Control",
     "Fidelity",
-    "IsaFunction",
     "Kernel",
     "Limit",
     "Meeting",
@@ -86,6 +86,7 @@ __all__ = [
     "Participant",
     "Registers",
     "Severity",
+    "availability",
     "memory_of",
 ]
 

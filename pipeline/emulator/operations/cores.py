@@ -145,10 +145,10 @@ def _exchange_bytes(call: Call) -> Iterator[str]:
 
 def _exchange_partitions(call: Call) -> Iterator[str]:
     partitions = call.tensor("src").partitions
-    if partitions % _PARTITION_STEP:
+    if call.scalar("dma_engine") == "gpsimd_dma" and partitions % _PARTITION_STEP:
         yield (
-            f"src has {partitions} partitions; before NKI 0.4 they must be a multiple of {_PARTITION_STEP}: "
-            "pad the tile, or compile with a later version"
+            f"src has {partitions} partitions; with dma_engine=gpsimd_dma they must be a multiple of "
+            f"{_PARTITION_STEP} before NKI 0.4: use dma_engine.dma, or pad the tile"
         )
 
 
@@ -200,7 +200,7 @@ OPERATIONS: Final = (
             Limit(
                 "exchange-partitions",
                 _exchange_partitions,
-                "NKI 0.4.0 release notes: nki.isa.sendrecv",
+                "nki.isa.sendrecv docstring, NKI 0.3; NKI 0.4.0 release notes",
                 until="0.4",
             ),
         ),

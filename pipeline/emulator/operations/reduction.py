@@ -35,11 +35,10 @@ def sum_in_order(rows: Array, start: Array | None = None) -> Array:
         rows: What to add.
         start: Shape (P,): what each sum starts from, else its first element.
     """
-    if start is None:
-        return np.asarray(np.add.accumulate(rows, axis=1)[:, -1])
-    sums = rows.copy()
-    sums[:, 0] += start
-    return np.asarray(np.add.accumulate(sums, axis=1, out=sums)[:, -1])
+    if start is not None:
+        rows = rows.copy()
+        rows[:, 0] += start
+    return np.asarray(np.add.accumulate(rows, axis=1)[:, -1])
 
 
 def reduce_rows(operator: str, rows: Array) -> Array:

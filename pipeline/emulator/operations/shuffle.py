@@ -130,6 +130,7 @@ OPERATIONS: Final = (
         ),
         engines=("vector",),
         bind=_bind_shuffle,
+        leaves=lambda scalars: isinstance(scalars[0], tuple) and _KEEP in scalars[0],
         cycles=lambda call: max(64, call.tensor("src").free_elements),
         limits=(
             Limit("shuffle-mask", _mask_entries, _DOCSTRING),

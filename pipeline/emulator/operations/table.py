@@ -201,6 +201,8 @@ class Operation:
         module: Where a kernel finds it; empty for what only the frontend records.
         control: What it does to the order of execution.
         meeting: Whom it waits for. Then `bind` gives a function of all its `Participant`s instead.
+        leaves: Whether it leaves a part of its `UPDATED` arguments as it was, from the scalars; always where
+            there is no function.
         observes: Whether its kernel reports what it saw in values (`Registers.observe`).
     """
 
@@ -219,6 +221,7 @@ class Operation:
     module: str = "nki.isa"
     control: Control | None = None
     meeting: Meeting | None = None
+    leaves: Callable[[Sequence[Scalar]], bool] | None = None
     observes: bool = False
     tensor_parameters: tuple[Parameter, ...] = field(init=False)
     scalar_parameters: tuple[Parameter, ...] = field(init=False)

@@ -61,8 +61,8 @@ _latest: tuple[Program, Resolution] | None = None
 
 def _resolve(program: Program) -> Resolution:
     operands: list[Operand] = []
-    for index in range(len(program.patterns)):
-        operands.append(_operand(program, index, operands))
+    for pattern in range(len(program.patterns)):
+        operands.append(_operand(program, pattern, operands))
     classes: dict[Operand, int] = {}
     pattern_class: list[int] = [classes.setdefault(operand, len(classes)) for operand in operands]
     pattern_class.append(_ABSENT)  # so that index -1 finds it
@@ -73,7 +73,7 @@ def _resolve(program: Program) -> Resolution:
     target = TARGETS[program.target]
     operations = [OPERATIONS[name] for name in program.operations]
     for instruction in program.instructions:
-        shapes = tuple([pattern_class[pattern] for pattern in instruction.tensors])
+        shapes = tuple([pattern_class[used] for used in instruction.tensors])
         # 1, 1.0 and True are equal as keys but not as arguments; nor are 0.0 and -0.0.
         kinds = tuple([type(value) if value else repr(value) for value in instruction.scalars])
         key = (instruction.operation, instruction.engine, shapes, instruction.scalars, kinds)

@@ -20,7 +20,7 @@ from pipeline.emulator.targets import ENGINES
 
 __all__ = ["check_instructions"]
 
-_MAX_INTEGERS: Final = 64
+_MAX_INTEGERS: Final = 512  # a replica group of 256 ranks, and some
 _INTEGER_BOUND: Final = 1 << 62
 _MAX_DEPTH: Final = 16  # of nested loops
 _CLOSES: Final = {Control.FOR_END: Control.FOR_BEGIN, Control.WHILE_END: Control.WHILE_BEGIN}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Final
 
 from pipeline.emulator.operations import OPERATIONS
-from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.program.declarations import (
     check_constants,
     check_interface,
@@ -23,6 +22,7 @@ from pipeline.emulator.program.instructions import Program
 from pipeline.emulator.program.limits import DEFAULT_LIMITS, ProgramLimits
 from pipeline.emulator.program.stream import check_instructions
 from pipeline.emulator.targets import TARGETS
+from pipeline.emulator.toolchain import VERSIONS
 
 __all__ = ["validate"]
 

@@ -1,4 +1,4 @@
-"""Count a program's traffic and work. Exact: a program has no loops and its access patterns are static."""
+"""Count a program's traffic and work: exact, unless a loop waits for run time to say how often it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations import Call, Operand
 from pipeline.emulator.program.geometry import tensor_bytes
 from pipeline.emulator.program.instructions import Program
-from pipeline.emulator.program.resolution import resolve
+from pipeline.emulator.program.repetitions import Repetitions
+from pipeline.emulator.program.resolution import Resolution, resolve
 
 __all__ = ["Computation", "Counts", "count"]
 
@@ -58,6 +59,7 @@ class Counts:
         cycles: Engine-busy cycles per engine after the published costs, without overheads and waiting.
         uncosted: Instructions per operation that have no published cost.
         computations: In which types it computes.
+        known: Whether the program says how often everything runs. If not, an iteration counts once.
     """
 
     instructions: dict[str, int]
@@ -73,6 +75,7 @@ class Counts:
     cycles: dict[str, float]
     uncosted: dict[str, int]
     computations: tuple[Computation, ...]
+    known: bool = True
 
     @property
     def dma_average_bytes(self) -> float:
@@ -92,7 +95,8 @@ def count(program: Program) -> Counts:
         program: A validated program; of an illegal one the counts say what it asks for.
     """
     resolution = resolve(program)
-    uses = Counter(resolution.indices)
+    repetitions = Repetitions.of(program)
+    uses = _uses(resolution, repetitions)
     instructions: Counter[str] = Counter()
     elements: Counter[str] = Counter()
     traffic: Counter[str] = Counter()
@@ -101,6 +105,8 @@ def count(program: Program) -> Counts:
     cycles: dict[str, float] = {}
     uncosted: Counter[str] = Counter()
     for index, call in enumerate(resolution.calls):
+        if call.operation.control is not None:
+            continue
         times = uses[index]
         instructions[call.engine] += times
         elements[call.engine] += times * max(
@@ -132,8 +138,17 @@ def count(program: Program) -> Counts:
         elements=dict(elements),
         cycles=cycles,
         uncosted=dict(uncosted),
-        computations=tuple(_computations(program, resolution.calls, resolution.indices)),
+        computations=tuple(_computations(program, resolution, repetitions)),
+        known=repetitions.known,
     )
+
+
+def _uses(resolution: Resolution, repetitions: Repetitions) -> Counter[int]:
+    """Return how often each call runs."""
+    uses = Counter(resolution.indices)
+    for position, times in repetitions.times.items():
+        uses[resolution.indices[position]] += times - 1
+    return uses
 
 
 def _transfer(call: Call) -> Iterator[tuple[str, int]]:
@@ -186,7 +201,10 @@ def _rate(*dtypes: str) -> str:
     return "fp32" if "float32" in dtypes else "bf16"
 
 
-def _computations(program: Program, calls: list[Call], indices: list[int]) -> Iterator[Computation]:
+def _computations(
+    program: Program, resolution: Resolution, repetitions: Repetitions
+) -> Iterator[Computation]:
+    calls = resolution.calls
     keys: list[tuple[str, str, tuple[str, ...], str]] = []
     for call in calls:
         inputs, output = [], ""
@@ -202,10 +220,15 @@ def _computations(program: Program, calls: list[Call], indices: list[int]) -> It
     elements: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
     lines: dict[tuple[str, str, tuple[str, ...], str], set[int]] = {}
     written = [_written_elements(call) for call in calls]
-    for instruction, index in zip(program.instructions, indices, strict=True):
+    for position, (instruction, index) in enumerate(
+        zip(program.instructions, resolution.indices, strict=True)
+    ):
+        if calls[index].operation.control is not None:
+            continue
         key = keys[index]
-        instructions[key] += 1
-        elements[key] += written[index]
+        times = repetitions.times.get(position, 1)
+        instructions[key] += times
+        elements[key] += times * written[index]
         lines.setdefault(key, set()).add(instruction.line)
     for key in instructions:
         yield Computation(*key, instructions[key], elements[key], tuple(sorted(lines[key])[:20]))

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from pipeline.emulator import legality, timeline
+from pipeline.emulator.frontend.language import check_source
 from pipeline.emulator.machine import Machine, MachineError
 from pipeline.emulator.operations import Fidelity
 from pipeline.emulator.program import DEFAULT_LIMITS, Program, ProgramError, validate
@@ -25,9 +26,12 @@ from pipeline.execute.frames import (
     ProgramOutcome,
     ProgramReading,
     ProgramRun,
+    Sighting,
+    bounded,
     decode,
     encode,
 )
+from pipeline.execute.observations import summarize_observations
 
 __all__ = ["execute", "inspect"]
 
@@ -41,7 +45,7 @@ def inspect(payload: bytes) -> bytes:
         readings.append(reading)
         if reading.refusal or any(note.severity == "error" for note in reading.violations):
             break
-    return encode(InspectReply(readings=tuple(readings)))
+    return encode(InspectReply(readings=tuple(readings), language=_read_text(request)))
 
 
 def execute(payload: bytes) -> bytes:
@@ -50,8 +54,22 @@ def execute(payload: bytes) -> bytes:
     return encode(ExecuteReply(outcomes=tuple(_execute(run) for run in request.runs)))
 
 
+def _read_text(request: InspectRequest) -> tuple[Note, ...]:
+    """Hold the text itself to the language: the child that traced it may have patched the rules away."""
+    return tuple(
+        Note(
+            kind=finding.rule,
+            message=bounded(finding.message),
+            line=finding.line or None,
+            severity=finding.severity.value,
+        )
+        for finding in check_source(request.source, request.entry, request.version)
+    )
+
+
 def _execute(run: ProgramRun) -> ProgramOutcome:
     results: list[tuple[Array, ...]] = []
+    sightings: list[tuple[Sighting, ...]] = []
     try:
         program = decode_program(run.program)
         validate(program)
@@ -59,16 +77,17 @@ def _execute(run: ProgramRun) -> ProgramOutcome:
         dtypes = [program.tensors[index].dtype for index in program.outputs]
         for inputs in run.inputs:
             arrays = [array.numpy() for array in inputs]
-            outputs = machine.run(arrays)
+            (ran,) = machine.execute([arrays])
             if not results:
-                _refuse_garbage(machine, arrays, outputs)
-            results.append(tuple(Array.of(o, d) for o, d in zip(outputs, dtypes, strict=True)))
+                _refuse_garbage(machine, arrays, ran.outputs)
+            results.append(tuple(Array.of(o, d) for o, d in zip(ran.outputs, dtypes, strict=True)))
+            sightings.append(summarize_observations(program, ran.observations))
     except ProgramError as error:
         return ProgramOutcome(outputs=(), error=Note(kind=error.rule, message=error.message))
     except MachineError as error:
         note = Note(kind=error.rule, message=error.message, line=error.line or None)
-        return ProgramOutcome(outputs=tuple(results), error=note)
-    return ProgramOutcome(outputs=tuple(results))
+        return ProgramOutcome(tuple(results), note, tuple(sightings))
+    return ProgramOutcome(tuple(results), observations=tuple(sightings))
 
 
 def _refuse_garbage(machine: Machine, inputs: list[np.ndarray], outputs: list[np.ndarray]) -> None:
@@ -180,7 +199,12 @@ def _summarize(program: Program, candidate: Candidate) -> ProgramReading:
 
 
 def _flatten(program: Program, counts: Counts) -> dict[str, float]:
-    """Return what `pipeline.execute.counts` turns into facts; absent where nothing was counted."""
+    """Return what `pipeline.execute.counts` turns into facts; absent where nothing was counted.
+
+    Nothing is where a register bounds a loop: what one iteration does is not what the kernel does.
+    """
+    if not counts.known:
+        return {}
     bounds = timeline.roofline(counts, target_named(program.target))
     flops = sum(counts.tensor_flops.values())
     quantities: dict[str, float] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pipeline.emulator.frontend import InputSpec, KernelError, trace
 from pipeline.emulator.program import encode as encode_program
 from pipeline.execute.frames import (
-    MESSAGE_CHARACTERS,
     KernelNote,
     TraceReply,
     TraceRequest,
+    bounded,
     decode,
     encode,
 )
@@ -33,9 +33,7 @@ def run(payload: bytes) -> bytes:
                 instruction_limit=request.instruction_limit,
             )
         except KernelError as error:
-            # Messages quote the submission, which may spell half a surrogate pair.
-            message = error.message[:MESSAGE_CHARACTERS].encode(errors="replace").decode()
-            note = KernelNote(kind=error.kind, message=message, line=error.line)
+            note = KernelNote(kind=error.kind, message=bounded(error.message), line=error.line)
             return encode(TraceReply(programs=tuple(programs), error=note))
         programs.append(encode_program(program))
     return encode(TraceReply(programs=tuple(programs)))

@@ -14,7 +14,9 @@ from tests.emulator.frontend.kernels import record_body, refusal
 X = np.zeros((4, 4), dtype=np.float32)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "uint16", "int8", "float8_e5m2"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float16", "bfloat16", "int32", "uint16", "int8", "float8_e5m2"]
+)
 def test_a_constant_holds_its_array(dtype: str) -> None:
     body = (
         "import ml_dtypes\n"
@@ -55,6 +57,7 @@ def test_a_constant_may_be_the_path_of_a_file(tmp_path: Path, dtype: np.dtype) -
         ("[[1.0, 2.0]]", ["a NumPy array or the path of a .npy file, not list"]),
         ("'/nowhere/missing.npy'", ["cannot read '/nowhere/missing.npy'"]),
         ("np.array([b'ab'])", ["constants are bfloat16"]),
+        ("np.eye(4, dtype=np.int8), dtype=nl.bfloat16", ["no keyword 'dtype'", ".astype"]),
     ],
 )
 def test_what_is_no_constant_is_refused(argument: str, fragments: list[str]) -> None:
@@ -89,7 +92,11 @@ def test_the_identity_matrix_is_one_on_the_diagonal(dtype: str) -> None:
 
 def test_the_identity_matrix_is_uint8_by_default_and_may_go_into_a_tile_of_ours() -> None:
     record_body("assert nl.shared_identity_matrix(n=8).dtype == nl.uint8")
-    body = "result = nl.ndarray((5, 5), dtype=nl.int32)\nassert nl.shared_identity_matrix(5, dst=result) == result"
+    body = """
+t = nl.ndarray((5, 5), dtype=nl.int32)
+result = nl.shared_identity_matrix(5, dst=t)
+assert result == t
+"""
     assert np.array_equal(run(body, x=X), np.eye(5, dtype=np.int32))
 
 

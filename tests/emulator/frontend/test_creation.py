@@ -33,7 +33,7 @@ def test_filled_tensors_hold_their_constant(expression: str, expected: np.ndarra
 
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=4), st.sampled_from([1, 300, 700]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_filled_tensor_in_hbm_is_written_whole(sizes: list[int], last: int) -> None:
     shape = (*sizes, last)
     result = run(f"result = nl.full({shape}, 7.0, dtype=nl.float32, buffer=nl.private_hbm)", x=X)

@@ -145,10 +145,10 @@ def test_logical_not_of_zeros_and_ones() -> None:
 
 
 @given(
-    arrays(np.float32, (3, 4), elements=st.floats(width=32, allow_subnormal=False)),
+    arrays(np.float32, (4, 16), elements=st.floats(width=32, allow_subnormal=False)),
     st.sampled_from(["bfloat16", "float16", "float32"]),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_result_is_rounded_once_to_the_type_asked_for(array: Array, dtype: str) -> None:
     result = run(f"result = nl.add(nl.load(x), 0.0, dtype=nl.{dtype})", x=array)
     with np.errstate(over="ignore"):
@@ -213,9 +213,7 @@ class TestCopy:
         assert result.tolist() == [[2**24, -(2**31)]]
 
     def test_does_not_reach_psum_before_0_6(self) -> None:
-        error = refusal(
-            "nl.copy(nl.zeros((4, 4), dtype=nl.float32, buffer=nl.psum))", version="0.5"
-        )
+        error = refusal("nl.copy(nl.zeros((4, 4), dtype=nl.float32, buffer=nl.psum))", version="0.5")
         assert error.kind == "illegal_on_target"
         assert "nisa.tensor_copy" in error.message
 

@@ -6,11 +6,11 @@ import inspect
 
 import pytest
 
+from pipeline.emulator.frontend.errors import KernelError
 from pipeline.emulator.frontend.namespace import FUNCTIONS, OPERATORS
 from pipeline.emulator.toolchain import NEWEST, Kind, Name, names_in
 from tests.emulator.frontend.execution import load
 from tests.emulator.frontend.kernels import BODY_LINE, record, record_body, refusal, refused_submission
-
 
 FUNCTIONS_OF_NKI = [name for name in names_in("nki.language") if name.kind is Kind.FUNCTION]
 
@@ -78,6 +78,11 @@ def test_enums_are_found_where_kernels_of_the_0_3_era_import_them_from() -> None
     nisa = names["nisa"]
     assert names["oob_mode"] is nisa.oob_mode is names["constants"].oob_mode is names["again"].oob_mode
     assert names["dge_mode"] is nisa.dge_mode
+
+
+def test_types_are_found_where_nki_library_takes_them_from() -> None:
+    names = load("import nki.dtype as types\ndef helper(kind: nki.dtype = nl.bfloat16): ...\n", version="0.3")
+    assert names["types"].float8_e4m3 is names["nl"].float8_e4m3
 
 
 def test_operators_are_compared_by_identity_and_used_as_keys() -> None:
@@ -154,6 +159,11 @@ def test_imports_of_what_is_not_there_say_so(statement: str, fragment: str) -> N
     error = refused_submission(f"{statement}\ndef kernel(x):\n    return x\n")
     assert fragment in error.message
     assert error.line == 1
+
+
+def test_calling_functions_of_the_language_outside_a_kernel_is_refused() -> None:
+    with pytest.raises(KernelError, match="outside a kernel"):
+        load("nl.ndarray((128, 4), nl.float32)")
 
 
 def test_annotations_of_shapes_are_accepted_and_not_enforced() -> None:

@@ -16,7 +16,7 @@ A = RNG.normal(size=(16, 24)).astype(np.float32)
 
 
 @given(st.tuples(st.integers(1, 20), st.integers(1, 20)), st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_loading_a_slice_moves_what_numpy_selects(shape: tuple[int, int], data: st.DataObject) -> None:
     bounds = [
         sorted(data.draw(st.lists(st.integers(0, n), min_size=2, max_size=2, unique=True))) for n in shape
@@ -28,10 +28,17 @@ def test_loading_a_slice_moves_what_numpy_selects(shape: tuple[int, int], data: 
     assert np.array_equal(result, array[top:bottom, left:right:step])
 
 
+def test_an_on_chip_view_is_read_as_numpy_reads_it() -> None:
+    body = """
+t = nl.load(x)
+result = nl.ndarray((16, 6, 4), dtype=nl.float32, buffer=nl.sbuf)
+nisa.tensor_copy(dst=result, src=t.reshape_dim(1, (4, 6)).permute((0, 2, 1)))
+"""
+    assert np.array_equal(run(body, x=A), A.reshape(16, 4, 6).transpose(0, 2, 1))
+
+
 def test_loading_converts() -> None:
-    assert np.array_equal(
-        run("result = nl.load(x, dtype=nl.bfloat16)", x=A), A.astype(ml_dtypes.bfloat16)
-    )
+    assert np.array_equal(run("result = nl.load(x, dtype=nl.bfloat16)", x=A), A.astype(ml_dtypes.bfloat16))
 
 
 def test_arrays_that_a_kernel_stores_into_are_updated_in_place() -> None:

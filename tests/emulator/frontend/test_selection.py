@@ -18,7 +18,7 @@ B = RNG.normal(size=(8, 12)).astype(np.float32)
 
 
 @given(arrays(np.float32, (3, 4), elements=st.sampled_from([0.0, 1.0])))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_where_takes_x_at_one_and_y_at_zero(flags: Array) -> None:
     result = run("result = nl.where(nl.load(c), nl.load(x), nl.load(y))", c=flags, x=A[:3, :4], y=B[:3, :4])
     assert np.array_equal(result, np.where(flags == 1, A[:3, :4], B[:3, :4]))
@@ -37,7 +37,9 @@ def test_where_moves_elements_and_computes_nothing_with_them() -> None:
 
 
 def test_where_follows_a_comparison_and_converts() -> None:
-    body = "a = nl.load(x)\nresult = nl.where(nl.less(a, 0.0, dtype=nl.uint8), a, nl.load(y), dtype=nl.bfloat16)"
+    body = (
+        "a = nl.load(x)\nresult = nl.where(nl.less(a, 0.0, dtype=nl.uint8), a, nl.load(y), dtype=nl.bfloat16)"
+    )
     expected = np.where(A < 0, A, B).astype(ml_dtypes.bfloat16)
     assert np.array_equal(run(body, x=A, y=B), expected)
 

@@ -1,13 +1,13 @@
+import msgspec
 import pytest
 
-from pipeline.emulator.legality import RULES, Severity, check
-from pipeline.emulator.operations import ISA_FUNCTIONS, IsaFunction
+from pipeline.emulator.legality import RULES, Severity, check, toolchain
 from pipeline.emulator.program import decode, encode, validate
 from tests.emulator.legality.cases import CASES
 from tests.emulator.legality.cases.construction import one, sbuf
 
-#: Every implemented operation exists in every version and on every chip, so tests of these rewrite history.
-ABOUT_HISTORY = {"operation-target", "operation-version"}
+#: A program that breaks it is too long for a table.
+WITHOUT_CASE = {"instruction-count"}
 IDS = [f"{case.rule}-{index}" for index, case in enumerate(CASES)]
 
 
@@ -34,33 +34,25 @@ def test_the_innocent_program_is_legal(case):
 
 
 def test_every_rule_has_a_case():
-    assert {case.rule for case in CASES} | ABOUT_HISTORY == set(RULES)
+    assert {case.rule for case in CASES} | WITHOUT_CASE == set(RULES)
 
 
-@pytest.mark.parametrize(
-    ("function", "guilty", "innocent", "rule"),
-    [
-        (
-            IsaFunction("tensor_copy", targets=frozenset({"trn3"})),
-            ("trn2", "0.6"),
-            ("trn3", "0.6"),
-            "operation-target",
-        ),
-        (IsaFunction("tensor_copy", since="0.5"), ("trn2", "0.4"), ("trn2", "0.5"), "operation-version"),
-    ],
-)
-def test_an_operation_that_a_chip_or_a_version_lacks_is_refused(
-    monkeypatch, function, guilty, innocent, rule
-):
-    monkeypatch.setitem(ISA_FUNCTIONS, "tensor_copy", function)
+def test_a_program_that_the_compiler_would_find_too_long_is_warned_of(monkeypatch):
+    # The count that is worth a warning would take seconds to build.
+    monkeypatch.setattr(toolchain, "_MANY_INSTRUCTIONS", 3)
+    program = one("memset", dst=sbuf(4, 4), value=0.0)
+    instruction = program.instructions[0]
 
-    def rules(target, version):
-        program = one("tensor_copy", dst=sbuf(4, 4), src=sbuf(4, 4), target=target, version=version)
-        found = [violation.rule for violation in check(program)]
-        return [name for name in found if name != "uninitialised-read"]  # nothing writes the tile read
+    def findings(count):
+        found = check(msgspec.structs.replace(program, instructions=(instruction,) * count))
+        return [violation for violation in found if violation.rule == "instruction-count"]
 
-    assert rules(*guilty) == [rule]
-    assert rules(*innocent) == []
+    assert findings(3) == []
+    (warning,) = findings(4)
+    assert warning.severity is Severity.WARNING
+    assert warning.line == instruction.line
+    assert "4 instructions" in warning.message
+    assert "EBVF030" in warning.message
 
 
 def test_every_rule_names_its_source():

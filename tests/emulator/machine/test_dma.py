@@ -125,6 +125,22 @@ def test_a_gathering_transpose_reads_its_indices_down_the_partitions(shape):
     np.testing.assert_array_equal(got, np.array([table[row] for row in order]).T)
 
 
+def test_a_gathering_transpose_leaves_the_columns_of_skipped_rows():
+    table, index = np.arange(8, dtype=np.float16).reshape(2, 4), np.zeros((16, 1), np.uint32)
+    index[3], index[5] = 1, 9
+    builder = ProgramBuilder()
+    source, given = builder.input(table.shape, "float16"), builder.input(index.shape, "uint32")
+    dst = builder.tensor((4, 16), "float16")
+    builder.add("memset", dst=dst, value=-1.0)
+    rows = rows_of(builder, source, builder.load(given))
+    builder.add("dma_transpose", dst=dst, src=rows, oob_mode="skip")
+    builder.store(dst)
+    (got,) = run(builder, table, index)
+    expected = [table[0]] * 16
+    expected[3], expected[5] = table[1], np.full(4, -1)
+    np.testing.assert_array_equal(got, np.array(expected).T)
+
+
 def read_modify_write(index, *, scatter, **arguments):
     """Add 10 to a table of ones, at chosen rows; or chosen rows of it to tens."""
     builder = ProgramBuilder()

@@ -1,8 +1,8 @@
 import pytest
 
 from pipeline.emulator.dtypes import DTYPES, PACKED, dtype_named
-from pipeline.emulator.operations.inventory import VERSIONS
 from pipeline.emulator.targets import TARGETS
+from pipeline.emulator.toolchain import VERSIONS, find
 
 #: nki.api.shared.rst, Supported Data Types, and the docstrings of the types (NKI 0.6): bytes of an element.
 DOCUMENTED = {
@@ -24,6 +24,12 @@ def test_every_type_says_where_and_since_when_it_exists():
         assert dtype.targets
         assert dtype.since in VERSIONS
         assert dtype.source
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_a_type_exists_where_and_when_its_name_does(name):
+    known = find("nki.language", name)
+    assert (known.since, known.targets) == (DTYPES[name].since, DTYPES[name].targets)
 
 
 def test_microscaling_types_are_neuroncore_v4s():

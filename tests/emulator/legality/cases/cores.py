@@ -44,12 +44,14 @@ def exchange(
     builder.add("sendrecv", core=core, src=tiles[0], dst=tiles[1], **{**usual, **changes})
 
 
-def exchanges(version: str = "0.6", rows: int = 32, columns: int = 8, **changes: Any) -> Program:
-    """One exchange, with changes on core 1."""
+def exchanges(
+    version: str = "0.6", rows: int = 32, columns: int = 8, own: str = "dma", **changes: Any
+) -> Program:
+    """One exchange through the DMA engine `own`, with changes on core 1."""
 
     def build(builder: ProgramBuilder) -> None:
-        exchange(builder, 0, rows, columns)
-        exchange(builder, 1, rows, columns, **changes)
+        exchange(builder, 0, rows, columns, dma_engine=own)
+        exchange(builder, 1, rows, columns, **{"dma_engine": own, **changes})
 
     return cores(build, version=version)
 
@@ -177,29 +179,28 @@ def undivided(*, divided: bool) -> Program:
         data = shared(builder, 2, 8)
         for core in BOTH:
             tile = builder.tensor((1, 8), core=core)
-            builder.add("memset", core=core, dst=tile, value=0.0)
             row = core if divided else 0
-            builder.add(
-                "dma_copy", core=core, dst=builder.block(data, slice(row, row + 1), slice(0, 8)), src=tile
-            )
+            builder.add("memset", core=core, dst=tile, value=0.0)
+            own = builder.block(data, slice(row, row + 1), slice(0, 8))
+            builder.add("dma_copy", core=core, dst=own, src=tile)
 
     program = cores(build)
-    instructions = tuple(msgspec.structs.replace(i, line=10 + i.tensors[0] % 1) for i in program.instructions)
+    instructions = tuple(
+        msgspec.structs.replace(instruction, line=10 + position % 2)
+        for position, instruction in enumerate(program.instructions)
+    )
     return msgspec.structs.replace(program, instructions=instructions)
 
 
-def gather_v(count: int, target: str = "trn2", operation: str = "all_gather_v", ranks: int = 4) -> Program:
+def gather_v(count: int) -> Program:
     """A collective of run-time sizes on one core or two."""
-    builder = ProgramBuilder(target, cores=count)
+    builder = ProgramBuilder(cores=count)
     for core in range(count):
-        columns = 1 if operation == "all_gather_v" else 4
-        tensors = [builder.tensor((64,), "float32", "shared_hbm") for _ in range(2)]
-        send = builder.tensor((2, columns), "uint32", "shared_hbm")
-        source = builder.input((2, columns), "uint32")
-        builder.add("dma_copy", core=core, dst=send, src=source)
-        builder.add("dma_copy", core=core, dst=tensors[0], src=builder.input((64,)))
-        group = (4, *range(ranks))
-        builder.add(operation, core=core, src=tensors[0], dst=tensors[1], replica_group=group, send=send)
+        src, dst = (builder.tensor((64,), "float32", "shared_hbm") for _ in range(2))
+        send = builder.tensor((2, 1), "uint32", "shared_hbm")
+        builder.add("dma_copy", core=core, dst=send, src=builder.input((2, 1), "uint32"))
+        builder.add("dma_copy", core=core, dst=src, src=builder.input((64,)))
+        builder.add("all_gather_v", core=core, src=src, dst=dst, replica_group=(4, 0, 1, 2, 3), send=send)
     return builder.program()
 
 
@@ -296,7 +297,25 @@ CASES = [
         one_barrier(),
         ("(0, 2)", "(0, 1)"),
     ),
-    Case("exchange-partitions", exchanges("0.3", rows=24), exchanges("0.4", rows=24), ("24", "16")),
+    Case(
+        "exchange-partitions",
+        exchanges("0.3", 24, own="gpsimd_dma"),
+        exchanges("0.4", 24, own="gpsimd_dma"),
+        ("24", "16"),
+    ),
+    Case(
+        "exchange-partitions",
+        exchanges("0.3", 24, own="gpsimd_dma"),
+        exchanges("0.3", 24),
+        ("dma_engine.dma",),
+    ),
+    Case(
+        "exchange-bytes",
+        exchanges(columns=257, dma_engine="gpsimd_dma"),
+        exchanges(columns=257),
+        ("1028 bytes", "1024", "32-bit"),
+    ),
+    Case("exchange-dtype", exchanges(received="float16"), exchanges(), ("float32", "float16", "tensor_copy")),
     Case(
         "exchange-ranks", exchanges(send_to_rank=2), exchanges(), ("send_to_rank=2", "1 - nl.program_id(0)")
     ),
