@@ -7,6 +7,7 @@ from typing import Final
 __all__ = ["KNOWN"]
 
 _BETA_2: Final = "written for beta 2: nisa.tensor_copy(dtype=)"
+_BROKEN: Final = "core/mlp/mlp.py does not parse at this commit: line 203 is indented"
 _LEGACY: Final = "written for the legacy dialect: imports neuronxcc.nki"
 
 #: Name of a case, or a prefix that ends with ``*``, to (verdict, reason).
@@ -14,6 +15,9 @@ KNOWN: Final[dict[str, tuple[str, str]]] = {
     "sdk/exp_violation": ("refused", "the documentation's example of too many partitions"),
     "sdk/exp_loop": ("upstream defect", "imports torch_neuronx.nki_jit and stores through an undefined name"),
     "sdk/exp_dynamic_loop": ("upstream defect", "a parenthesis is never closed: the file does not parse"),
+    "library/mlp_cte": ("upstream defect", _BROKEN),
+    "library/mlp_tkg": ("upstream defect", _BROKEN),
+    "library/gen_mask_tkg": ("upstream defect", "the test looks for its output under another name"),
     "samples/matmul_basic": ("refused", _BETA_2),
     "samples/matmul_tiled": ("refused", _BETA_2),
     "samples/matmul_hoist_load": ("refused", _BETA_2),

@@ -33,7 +33,8 @@ def _case(
 def _attention() -> tuple[Case, ...]:
     cte, tests = "core.attention.test_attention_cte", "TestRangedAttentionCTEKernels.test_attention_cte"
     common = {"softmax_scale": 0.125, "dtype": "nl.bfloat16", "tp_q": True, "tp_out": False}
-    cached = {**common, "tp_k": False, "prior_len": 512, "prior_used_len": 300}
+    whole = {**common, "softmax_scale": 1.0}
+    cached = {**whole, "tp_k": False, "prior_len": 512, "prior_used_len": 300}
     backward, bwd = "core.attention.test_attention_bwd", "TestAttentionBwdKernel.test_attention_bwd"
     gradient = {"batch_size": 1, "head_dim": 64, "dtype": "nl.bfloat16"}
     return (
@@ -42,16 +43,16 @@ def _attention() -> tuple[Case, ...]:
         _case("attention_cte/causal_lnc2", cte, f"{tests}_no_cp_vnc_unit", vnc_degree=2, bs=2, seqlen_kv=512,
               seqlen_q=512, d=128, causal_mask=True, sink=False, sliding_window=0, **common),
         _case("attention_cte/sliding_window_sink", cte, f"{tests}_no_cp_vnc_unit", vnc_degree=1, bs=1,
-              seqlen_kv=768, seqlen_q=768, d=64, causal_mask=True, sink=True, sliding_window=128, **common),
+              seqlen_kv=768, seqlen_q=768, d=64, causal_mask=True, sink=True, sliding_window=128, **whole),
         _case("attention_cte/prefix_cache", cte, f"{tests}_no_cp_vnc_apc_klr_unit", vnc_degree=2, bs=2,
               seqlen_kv=512, seqlen_q=512, d=64, causal_mask=True, sink=False, sliding_window=0, **cached),
         _case("attention_cte/grouped", cte, f"{tests}_no_cp_vnc_gqa_unit", vnc_degree=2, bs=4, bs_kv=1,
               seqlen_kv=512, seqlen_q=512, d=64, causal_mask=True, sink=False, sliding_window=0, **cached),
         _case("attention_cte/context_parallel", cte, f"{tests}_cp_bk_klr_unit", bs=2, q_seqlen_partial=256,
               kv_seqlen=512, d=64, tp_k=False, cp_rank_id=1, cp_degree=2, sink=False, sliding_window=0,
-              cp_strided_q_slicing=False, **common),
+              cp_strided_q_slicing=False, **whole),
         _case("attention_cte/packed", cte, f"{tests}_seq_pack_unit", lnc_degree=1, bs=1, bs_kv=1, seqlen=512,
-              d=96, causal_mask=True, sliding_window=0, n_packed_sequences=4, **common),
+              d=96, causal_mask=True, sliding_window=0, n_packed_sequences=4, **whole),
         _case("attention_bwd", backward, f"{bwd}_fast", num_q_heads=1, num_kv_heads=1, seq_len=512, causal=True,
               sliding_window=None, num_sinks=0, **gradient),
         _case("attention_bwd/grouped_sinks", backward, f"{bwd}_fast", num_q_heads=2, num_kv_heads=1,
@@ -66,11 +67,12 @@ def _attention_tkg() -> tuple[Case, ...]:
         "batch_size": 2, "q_head": 2, "s_active": 2, "s_prior": 256, "s_prior_full_multiple": 1, "d_head": 64,
         "block_len": 0, "tp_k_prior": True, "strided_mm1": True, "use_pos_id": False, "fuse_rope": False,
         "out_in_sb": False, "k_out_in_sb": False, "qk_in_sb": False, "dtype": "nl.bfloat16", "sink": False,
-        "fp8_kv": False, "sliding_window": 0, "lnc": 1,
+        "fp8_kv": False, "sliding_window": 0,
     }
     return (
         _case("attention_tkg", module, test, **common),
-        _case("attention_tkg/lnc2_rope", module, test, **{**common, "lnc": 2, "fuse_rope": True, "use_pos_id": True}),
+        _case("attention_tkg/lnc2_rope", module, test, lnc=2,
+              **{**common, "fuse_rope": True, "use_pos_id": True}),
         _case("attention_tkg/sink_window", module, test, **{**common, "sink": True, "sliding_window": 128}),
     )
 
@@ -78,11 +80,11 @@ def _attention_tkg() -> tuple[Case, ...]:
 def _masks() -> tuple[Case, ...]:
     module, test = "core.attention.test_gen_mask_tkg", "TestGenMaskTkg.test"
     return (
-        _case("gen_mask_tkg/strided", module, f"{test}_flat_kv_strided_mask_generation", 0),
-        _case("gen_mask_tkg/block", module, f"{test}_block_kv_mask_generation", 0),
-        _case("gen_mask_tkg/window", module, f"{test}_swa_mask_generation", 0),
-        _case("gen_mask_tkg/active", module, f"{test}_flat_kv_with_active_mask", 0),
-        _case("gen_mask_tkg_hbm", module, "TestGenMaskTkgHbm.test_active_mask", 0),
+        _case("gen_mask_tkg", module, f"{test}_flat_kv_strided_mask_generation", 0),
+        _case("gen_mask_tkg_hbm", module, "TestGenMaskTkgHbm.test_flat_kv", 0),
+        _case("gen_mask_tkg_hbm/block", module, "TestGenMaskTkgHbm.test_block_kv", 0),
+        _case("gen_mask_tkg_hbm/active", module, "TestGenMaskTkgHbm.test_active_mask", 0),
+        _case("gen_mask_tkg_hbm/window", module, "TestGenMaskTkgHbm.test_swa", 0),
         _case("gen_mask_tkg_hbm/lnc2", module, "TestGenMaskTkgHbm.test_gen_mask_hbm_lnc_sweep", batch=4, q_head=1,
               s_ctx=1024, s_active=5, block_len=0, strided_mm1=True, sliding_window=0, lnc=2),
     )
@@ -128,7 +130,8 @@ def _experts() -> tuple[Case, ...]:
         _case("moe_cte/mx", mx, "TestMoeBwmmMxCteKernel.test_moe_bwmm_mx_cte_unit", 0, targets=_MX, **sizes),
         _case("moe_cte/shard_on_hidden", "experimental.moe.test_bwmm_shard_on_H",
               "TestMoeBlockwiseMatMulShardH.run_bwmm_h_test", lnc=2, lnc_degree=2,
-              tensors={"bwmm_h": {**sizes, "dtype": "nl.bfloat16", "skip": 0}}),
+              tensors={"cfg": {"tok": 256, "hid": 512, "int": 256, "exp": 4, "bs": 128, "k": 2, "dt": "nl.bfloat16",
+                               "sk": 0, "sm": "ExpertAffinityScaleMode.POST_SCALE", "ca": False}}),
         _case("moe_tkg", tkg, "TestMoeTkgKernel.test_moe_tkg_bfloat16", 1, tokens=4, hidden=1024,
               intermediate=256, expert=2),
         _case("moe_tkg/mx", tkg, "TestMoeTkgKernel.test_moe_tkg_mx", 0, targets=_MX, tokens=32, hidden=1536,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import importlib
 import inspect
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 
+import ml_dtypes
 import numpy as np
 
 from evals.kernels.case import Case, Comparison
@@ -32,7 +34,7 @@ _NEUTRAL: Final = {
     "neg_case": False,
     "tpbSgCyclesSum": None,
     "qor": None,
-    "request": None,
+    "request": SimpleNamespace(node=SimpleNamespace(callspec=SimpleNamespace(id=""))),
 }
 
 
@@ -68,6 +70,8 @@ class TestCase(Case):
         # Some tests draw from the global generator.
         np.random.seed(0)
         with installed(torch=True), _orchestrator() as manager:
+            # test_qkv_tkg uses the name without importing it.
+            vars(builtins)["Platforms"] = importlib.import_module("test.utils.common_dataclasses").Platforms
             module = importlib.import_module(f"{_TESTS}.{self.module}")
             owner, _, method = self.test.partition(".")
             test = getattr(getattr(module, owner)(), method)
@@ -89,6 +93,7 @@ class TestCase(Case):
             **_NEUTRAL,
             **(_parametrised(test, self.row) if self.row is not None else {}),
             **{name: _meant(value, names) for name, value in self.arguments.items()},
+            "lnc": self.lnc,
             "test_manager": manager,
             "platform_target": platform,
             "collector": NoopMetricsCollector(),
@@ -174,10 +179,13 @@ def _parametrised(test: Callable[..., Any], row: int) -> dict[str, Any]:
 
 def _meant(value: Any, names: Mapping[str, Any]) -> Any:
     """Return what a text like ``nl.bfloat16`` means where `names` hold; else the value."""
-    if not isinstance(value, str) or value.partition(".")[0] not in names:
+    import nki.language as nl
+
+    known = {"nl": nl, "np": np, "ml_dtypes": ml_dtypes, **names}
+    if not isinstance(value, str) or value.partition(".")[0] not in known:
         return value
     root, *attributes = value.split(".")
-    return functools.reduce(getattr, attributes, names[root])
+    return functools.reduce(getattr, attributes, known[root])
 
 
 @contextmanager

@@ -57,6 +57,7 @@ def installed(*, torch: bool = False) -> Iterator[None]:
     finder = _Finder()
     sys.meta_path.append(finder)
     modules = {"neuron_dtypes": _neuron_dtypes()}
+    np.sctypeDict.update({name: words for name, (words, _) in PACKED.items()})
     if torch:
         modules["torch_xla"] = _torch_xla()
     added = {name: module for name, module in modules.items() if importlib.util.find_spec(name) is None}

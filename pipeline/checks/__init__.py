@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from pipeline.checks.activation_range import ActivationRange
 from pipeline.checks.authentic import Authentic
 from pipeline.checks.check import Check, Evidence
 from pipeline.checks.compiles import Compiles
@@ -18,6 +19,7 @@ from pipeline.checks.generality import Generality
 from pipeline.checks.hbm_traffic import HbmTraffic
 from pipeline.checks.input_dependence import InputDependence
 from pipeline.checks.inputs_preserved import InputsPreserved
+from pipeline.checks.language_subset import LanguageSubset
 from pipeline.checks.legal import Legal
 from pipeline.checks.on_chip_memory import OnChipMemory
 from pipeline.checks.output_written import OutputWritten
@@ -42,6 +44,7 @@ __all__ = [
 
 _ALL: Final[tuple[Check, ...]] = (
     Compiles(),
+    LanguageSubset(),
     Legal(),
     Authentic(),
     DeviceWork(),
@@ -52,6 +55,7 @@ _ALL: Final[tuple[Check, ...]] = (
     ComputePrecision(),
     ErrorMargin(),
     SpecialValues(),
+    ActivationRange(),
     Generality(),
     SPEED_OF_LIGHT,
     HbmTraffic(),

@@ -14,13 +14,13 @@ class Legal:
 
     id = "legal"
     title = "Legal on the target"
-    version = 1
+    version = 2
 
     def inspect(self, evidence: Evidence) -> CheckReport:
         """Answer from the legality findings of the build."""
         build = evidence.build
+        findings = [f for f in build.findings if f.check == self.id] if build is not None else []
         if build is not None and build.verdict is Verdict.ILLEGAL_ON_TARGET:
-            findings = [finding.model_copy(update={"check": self.id}) for finding in build.findings]
             if build.fault is not None and not any(f.severity is Severity.ERROR for f in findings):
                 findings.insert(0, describe_fault(self.id, build.fault))
             reason = build.fault.message if build.fault is not None else "the target refuses the program"
@@ -28,5 +28,4 @@ class Legal:
         if build is None or build.verdict is not None:
             reason = explain_missing_programs(evidence) or "the build did not reach the target's rules"
             return leave_open(self.id, reason)
-        warnings = [finding.model_copy(update={"check": self.id}) for finding in build.findings]
-        return succeed(self.id, "no rule of the target is broken", warnings)
+        return succeed(self.id, "no rule of the target is broken", findings)

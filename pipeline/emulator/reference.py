@@ -124,6 +124,7 @@ REFUSES: Final[dict[str, str]] = {
     "affine-integers": "an `offset` or `channel_multiplier` that is no 32-bit integer",
     "partition-reduce-shape": "a destination of `tensor_partition_reduce` other than one partition",
     "accumulate-unwritten": "`accumulate=True` onto PSUM that nothing has written",
+    "accumulate-reused": "a matmul that adds to a PSUM sum which was read since a matmul last overwrote it",
     "accumulate-foreign": "`accumulate=True` onto PSUM that no matmul initialised",
     "uninitialised-read": "a read of on-chip or HBM memory that nothing has written",
     "sbuf-spill": "more live SBUF than there is: the compiler spills to HBM",

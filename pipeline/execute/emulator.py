@@ -101,11 +101,11 @@ class EmulatorExecutor:
         and say them in an error or in print, so of the job with hidden shapes nothing it says is passed on.
         """
         build_at = partial(self._build_shapes, task, code, target, toolchain, artifacts)
-        listed = build_at(listed_shapes(task))
+        listed = build_at(listed_shapes(task), text=code)
         hidden_axes = hidden_shapes(task)
         if listed.verdict is not None or not hidden_axes:
             return listed
-        hidden = build_at(hidden_axes)
+        hidden = build_at(hidden_axes, text="")  # the same text, which was read already
         if hidden.verdict is None:
             return listed.model_copy(update={"programs": listed.programs + hidden.programs})
         fault = hidden.fault
@@ -121,7 +121,10 @@ class EmulatorExecutor:
         toolchain: str,
         artifacts: Artifacts,
         shapes: list[dict[str, int]],
+        *,
+        text: str,
     ) -> BuildResult:
+        """Build some shapes of `task`; `text` is what is held to the language, if anything."""
         request = TraceRequest(
             source=code,
             filename="submission.py",
@@ -143,7 +146,7 @@ class EmulatorExecutor:
             return self._built(
                 verdict=Verdict.SUSPECT, fault=outcomes.forged_reply("the child's reply is no trace"), log=log
             )
-        inspected = self._inspect(task, shapes, traced.programs, request)
+        inspected = self._inspect(task, shapes, traced.programs, request, text)
         if isinstance(inspected, Fault):
             return self._built(verdict=Verdict.INFRASTRUCTURE, fault=inspected, log=log)
         obstacle = _find_obstacle(traced, inspected, len(shapes))
@@ -182,14 +185,19 @@ class EmulatorExecutor:
         self._computers.close()
 
     def _inspect(
-        self, task: Task, shapes: list[dict[str, int]], programs: tuple[bytes, ...], traced: TraceRequest
+        self,
+        task: Task,
+        shapes: list[dict[str, int]],
+        programs: tuple[bytes, ...],
+        traced: TraceRequest,
+        text: str,
     ) -> InspectReply | Fault:
         request = InspectRequest(
             candidates=tuple(
                 Candidate(data, tensors_at(task.inputs, axes), tensors_at(task.outputs, axes))
                 for axes, data in zip(shapes, programs, strict=False)
             ),
-            source=traced.source,
+            source=text,
             entry=traced.entry,
             target=traced.target,
             version=traced.version,
@@ -303,9 +311,7 @@ def _read_outcome(outcome: ProgramOutcome) -> Execution:
     return Execution(outputs, verdict, fault, observations)
 
 
-def _find_obstacle(
-    traced: TraceReply, inspected: InspectReply, shapes: int
-) -> tuple[Verdict, Fault] | None:
+def _find_obstacle(traced: TraceReply, inspected: InspectReply, shapes: int) -> tuple[Verdict, Fault] | None:
     """Return what stands in the way of running the submission on all of `shapes` shapes."""
     readings = inspected.readings
     if readings and (refusal := readings[-1].refusal) is not None:

@@ -93,7 +93,7 @@ MESSAGE_CHARACTERS: Final = 2000
 
 
 def bounded(message: str) -> str:
-    """Return a message that quotes a submission as a frame takes it: not too long, no half a surrogate pair."""
+    """Return a message that quotes a submission as a frame takes it: bounded, and without lone surrogates."""
     return message[:MESSAGE_CHARACTERS].encode(errors="replace").decode()
 
 
@@ -121,7 +121,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class InspectRequest(msgspec.Struct, frozen=True):
-    """Validate programs, which must be for this platform, read what they do, and read the text they came of."""
+    """Validate programs, which must be for this platform, and read what they do; read their text too."""
 
     candidates: tuple[Candidate, ...]
     source: str

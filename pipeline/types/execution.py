@@ -95,8 +95,7 @@ class Observation(Frozen):
     """The documented range."""
     least: float
     greatest: float
-    """The least and the greatest value met, rounded outwards to three significant digits; may be infinite, and
-    NaN where nothing but NaN was met."""
+    """Values met, rounded outwards to three significant digits; may be infinite, NaN if all of them are."""
 
 
 class CaseResult(Frozen):

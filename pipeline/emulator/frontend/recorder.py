@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from msgspec import structs
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
@@ -205,6 +206,10 @@ class Recorder:
                 "cores must allocate the same shared tensors in the same order",
             )
         return self._shared[position]
+
+    def reshape(self, index: int, shape: tuple[int, ...]) -> None:
+        """Declare an HBM tensor in another shape of as many elements."""
+        self.tensors[index] = structs.replace(self.tensors[index], shape=shape)
 
     def add_constant(self, storage: Storage, array: np.ndarray[Any, Any]) -> None:
         """Say what a tensor holds before the program starts.

@@ -72,14 +72,17 @@ def reads_of(operation: Operation, instruction: Instruction) -> Iterator[tuple[s
     for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True):
         if pattern < 0 or parameter.kind is ParameterKind.DESTINATION:
             continue
-        if parameter.kind is ParameterKind.UPDATED and operation.leaves is not None:
-            if not operation.leaves(instruction.scalars):
-                continue
+        if parameter.kind is ParameterKind.UPDATED and not _leaves(operation, instruction):
+            continue
         if parameter.kind is ParameterKind.ACCUMULATOR:
             accumulates = instruction.scalars[operation.scalar_slots["accumulate"]]
             if not accumulates:
                 continue
         yield parameter.name, pattern
+
+
+def _leaves(operation: Operation, instruction: Instruction) -> bool:
+    return operation.leaves is None or operation.leaves(instruction.scalars)
 
 
 def is_static(program: Program) -> bool:

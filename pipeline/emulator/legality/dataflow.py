@@ -43,12 +43,13 @@ def independent_outputs(program: Program) -> tuple[int, ...]:
     """
     reached: set[_Source] = {("tensor", index) for index in program.inputs}
     flows = [_flow(program, instruction) for instruction in program.instructions]
-    loops = any(OPERATIONS[name].control is not None for name in program.operations)
+    used = [OPERATIONS[name] for name in program.operations]
+    back = any(operation.control is not None or operation.meeting is not None for operation in used)
     while True:
         before = len(reached)
         _spread(program, flows, reached)
-        # A loop carries values back to instructions that stand earlier.
-        if not loops or len(reached) == before:
+        # A loop, and what another core sends, carry values back to instructions that stand earlier.
+        if not back or len(reached) == before:
             break
     return tuple(place for place, index in enumerate(program.outputs) if ("tensor", index) not in reached)
 

@@ -16,6 +16,7 @@ from typing import Final
 from pipeline.emulator.legality.overlap import shared_pair
 from pipeline.emulator.legality.rules import Breach, Rule, Subject
 from pipeline.emulator.operations import Severity
+from pipeline.emulator.program.instructions import Program
 
 __all__ = ["RULES"]
 
@@ -69,29 +70,41 @@ def _epochs(subject: Subject, *, named: bool) -> dict[tuple[int, int], _Epoch]:
         By tensor and number of the epoch, those in which it is touched.
     """
     program, calls = subject.program, subject.resolution.calls
-    shared = [tensor.core < 0 for tensor in program.tensors]
+    slots = [
+        [(slot, p.kind.written) for slot, p in enumerate(call.operation.tensor_parameters)] for call in calls
+    ]
+    meets = [call.operation.meeting is not None for call in calls]
+    touched = [_touched(program, index) for index in range(len(program.patterns))]
     found: dict[tuple[int, int], _Epoch] = {}
     met = (Counter[int](), Counter[int]())
     for instruction, index in zip(program.instructions, subject.resolution.indices, strict=True):
-        operation, core = calls[index].operation, instruction.core
-        if operation.meeting is not None:
+        core = instruction.core
+        if meets[index]:
             # Counted once for each tensor, and under -1 for all.
             tensors = {program.patterns[pattern].tensor for pattern in instruction.tensors if pattern >= 0}
             met[core].update([*tensors, -1])
             continue
-        for parameter, index_ in zip(operation.tensor_parameters, instruction.tensors, strict=True):
-            if index_ < 0:
+        for slot, written in slots[index]:
+            pattern = instruction.tensors[slot]
+            if pattern < 0:
                 continue
-            pattern = program.patterns[index_]
-            touched = [(index_, parameter.kind.written)]
-            touched += [(o.source, False) for o in pattern.offsets if o.kind != "register"]
-            for place, written in touched:
-                tensor = program.patterns[place].tensor
-                if not shared[tensor]:
-                    continue
-                epoch = found.setdefault((tensor, met[core][tensor if named else -1]), _Epoch())
-                (epoch.written if written else epoch.read)[core].setdefault(place, instruction.line)
+            for place, tensor in touched[pattern]:
+                key = (tensor, met[core][tensor if named else -1])
+                epoch = found.get(key)
+                if epoch is None:
+                    epoch = found[key] = _Epoch()
+                lines = (epoch.written if written and place == pattern else epoch.read)[core]
+                if place not in lines:
+                    lines[place] = instruction.line
     return found
+
+
+def _touched(program: Program, index: int) -> list[tuple[int, int]]:
+    """Return a pattern and those of its index tensors, each with its tensor; only where cores share it."""
+    pattern = program.patterns[index]
+    places = [index, *(offset.source for offset in pattern.offsets if offset.kind != "register")]
+    found = [(place, program.patterns[place].tensor) for place in places]
+    return [(place, tensor) for place, tensor in found if program.tensors[tensor].core < 0]
 
 
 def _race(subject: Subject, epoch: _Epoch) -> _Race | None:

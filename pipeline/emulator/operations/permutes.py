@@ -8,7 +8,7 @@ the first after the last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pipeline.emulator.operations.arguments import source
 from pipeline.emulator.operations.call import Call, Kernel, Participant, Registers
@@ -51,6 +51,9 @@ from pipeline.emulator.operations.table import (
     ParameterKind,
     Severity,
 )
+
+if TYPE_CHECKING:
+    from pipeline.emulator.program import Scalar
 
 __all__ = ["OPERATIONS"]
 
@@ -131,20 +134,29 @@ def _equal_elements(call: Call) -> Iterator[str]:
             )
 
 
+def _one_way(pairs: Scalar) -> list[int]:
+    """Return the ranks that only send or only receive; none where the pairs form rings."""
+    sources, targets = ({pair[end] for pair in pairs_of(pairs)} for end in (0, 1))
+    return sorted(sources ^ targets)
+
+
 def _circular(call: Call) -> Iterator[str]:
-    pairs = pairs_of(call.scalar("source_target_pairs"))
-    sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
-    if sorted(sources) != sorted(targets):
+    pairs = call.scalar("source_target_pairs")
+    ranks = _one_way(pairs)
+    if ranks:
         yield (
-            f"source_target_pairs {pairs[:8]} form no ring: ranks {sorted(set(sources) ^ set(targets))[:8]} "
-            "only send or only receive; Neuron's runtime supports circular patterns only"
+            f"source_target_pairs {pairs_of(pairs)[:8]} form no ring: ranks {ranks[:8]} only send or only "
+            "receive; Neuron's runtime supports circular patterns only"
         )
 
 
 def _permute_fidelity(call: Call) -> Fidelity:
-    for _ in _circular(call):
-        return Fidelity.UNMODELLED
-    return moved_fidelity(call)
+    return Fidelity.UNMODELLED if _one_way(call.scalar("source_target_pairs")) else moved_fidelity(call)
+
+
+def _leaves_some(scalars: Sequence[Scalar]) -> bool:
+    """Return whether a rank keeps what its ``dst`` holds, because nobody sends to it."""
+    return bool(_one_way(scalars[0]))
 
 
 def _ring_fidelity(call: Call) -> Fidelity:
@@ -163,7 +175,6 @@ OPERATIONS: Final = (
         "collective_permute",
         (
             source("src", HBM),
-            # A rank that is nobody's target keeps what it has.
             Parameter("dst", ParameterKind.UPDATED, buffers=HBM),
             Parameter("source_target_pairs", ParameterKind.INTEGERS),
             PRIORITY,
@@ -183,6 +194,7 @@ OPERATIONS: Final = (
             _size("collective_permute"),
         ),
         fidelity=_permute_fidelity,
+        leaves=_leaves_some,
         source=_DOCSTRING.format("collective_permute"),
         module="nki.collectives",
         meeting=Meeting.RANKS,

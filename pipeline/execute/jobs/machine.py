@@ -112,8 +112,8 @@ def _refuse_garbage(machine: Machine, inputs: list[np.ndarray], outputs: list[np
         )
     raise MachineError(
         "uninitialised",
-        "the result depends on memory that nothing wrote: with these inputs a run-time loop or address leaves "
-        "a part of it out; write all of a tensor first, for example with zeros",
+        "the result depends on memory that nothing wrote: with these inputs a run-time loop or address "
+        "leaves a part of it out; write all of a tensor first, for example with zeros",
     )
 
 

@@ -120,7 +120,6 @@ nisa.nc_transpose(dst=s, data=p[0:32, 0:32])
             "compile_error",
             ["a number or a tile"],
         ),
-        ("nisa.activation(dst=t, op=nl.prelu, data=t)", "unsupported", ["nl.prelu is not emulated yet"]),
         ("nisa.memset(dst=t, value=t)", "compile_error", ["value must be a number"]),
         ("nisa.tensor_reduce(dst=t, op=nl.add, data=t, axis='1')", "compile_error", ["axis"]),
         ("nisa.tensor_reduce(dst=t, op=nl.power, data=t, axis=1)", "compile_error", ["op=power"]),

@@ -39,7 +39,12 @@ def test_the_innocent_kernel_is_not(case) -> None:
 
 def test_every_rule_has_a_case_and_a_source() -> None:
     assert {case.rule for case in CASES} == set(RULES)
-    assert all(rule.source for rule in RULES.values())
+    assert all(rule.source and rule.about for rule in RULES.values())
+
+
+def test_a_kernel_that_is_a_coroutine_is_refused() -> None:
+    (finding,) = check_source("async def kernel(x):\n    return x\n", "kernel")
+    assert (finding.rule, finding.line) == ("coroutine", 1)
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)

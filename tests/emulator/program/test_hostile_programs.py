@@ -11,13 +11,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.emulator.dtypes import DTYPES
-from pipeline.emulator.legality import check, fidelity, memory_peaks, uninitialised_reads, unwritten
+from pipeline.emulator.legality import (
+    check,
+    fidelity,
+    independent_outputs,
+    memory_peaks,
+    mutated_inputs,
+    uninitialised_reads,
+    unwritten,
+)
 from pipeline.emulator.machine import Machine, MachineError
 from pipeline.emulator.operations import OPERATIONS, OPERATORS
-from pipeline.emulator.program import ProgramError, ProgramLimits, decode, encode, validate
+from pipeline.emulator.program import Program, ProgramError, ProgramLimits, decode, encode, validate
 from pipeline.emulator.timeline import count
+from tests.emulator.frontend.submissions import program_of
+from tests.emulator.legality.cases import CASES
 from tests.emulator.program_builder import ProgramBuilder
 
+#: Where the instructions stand in an encoded program.
+INSTRUCTIONS = Program.__struct_fields__.index("instructions")
 LIMITS = ProgramLimits(
     wire_bytes=1 << 20,
     instructions=100,
@@ -59,7 +71,55 @@ def base() -> Any:
     return msgspec.msgpack.decode(encode(builder.program()))
 
 
-BASE = base()
+def run_time_base() -> Any:
+    """A program for two cores with loops, registers, run-time addresses, placed tensors and a constant."""
+    source = """
+        @nki.jit
+        def kernel(x, indices):
+            core = nl.program_id(0)
+            shared = nl.ndarray((8, 6), dtype=nl.float32, buffer=nl.shared_hbm)
+            out = nl.ndarray((8, 6), dtype=nl.float32, buffer=nl.shared_hbm)
+            rows = nl.ndarray((4, 1), dtype=nl.int32, buffer=nl.sbuf)
+            nisa.dma_copy(rows, indices)
+            tile = nl.ndarray((4, 6), dtype=nl.float32, buffer=nl.sbuf, address=(0, 64))
+            part = nl.ndarray((4, 3), dtype=nl.float32, buffer=nl.sbuf, address=(0, 72))
+            nisa.dma_copy(tile, x.vector_select(0, rows))
+            nisa.tensor_scalar(part, part, op0=nl.add, operand0=1.0)
+            count = nisa.register_alloc(rows[0:1, 0:1])
+            def body(i):
+                cell = nl.ndarray((1, 1), dtype=nl.float32, buffer=nl.sbuf)
+                nisa.tensor_copy(cell, tile[0:1, nl.ds(i, 1)])
+                nisa.tensor_scalar(tile, tile, op0=nl.multiply, operand0=0.5)
+                nisa.core_barrier(shared, (0, 1))
+            nl.fori_loop(0, 3, body)
+            while count:
+                nisa.register_move(count, 0)
+            nisa.dma_copy(shared[core * 4:core * 4 + 4], tile)
+            nisa.core_barrier(shared, (0, 1))
+            theirs = nl.ndarray((4, 6), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.sendrecv(tile, theirs, send_to_rank=1 - core, recv_from_rank=1 - core, pipe_id=0)
+            nisa.dma_copy(out[core * 4:core * 4 + 4], theirs)
+            return out
+    """
+    arrays = {"x": np.ones((8, 6), np.float32), "indices": np.ones((4, 1), np.int32)}
+    return msgspec.msgpack.decode(encode(program_of(source, arrays, cores=2)))
+
+
+def innocents() -> list[Any]:
+    """The legal twins of legality's cases: between them nearly every operation there is."""
+    found: dict[tuple[str, ...], Any] = {}
+    for case in CASES:
+        data = encode(case.innocent)
+        if len(data) < 4000:
+            found.setdefault(case.innocent.operations, msgspec.msgpack.decode(data))
+    return list(found.values())
+
+
+BASE, RUN_TIME_BASE = base(), run_time_base()
+#: The two that are rich in structure are damaged as often as all the others together.
+BASES = st.one_of(st.just(BASE), st.just(RUN_TIME_BASE), st.sampled_from(innocents()))
+#: Where a legal program may still end: it depends on its inputs, or on what it repeats.
+AT_RUN_TIME = {"budget", "memory", "out_of_bounds", "deadlock", "meeting", "unsupported"}
 NAMES = [
     *OPERATIONS,
     *OPERATORS,
@@ -70,6 +130,10 @@ NAMES = [
     "shared_hbm",
     "trn1",
     "trn3",
+    "register",
+    "scalar",
+    "vector",
+    "indirect",
     "0.3",
     "",
     "\x00é" * 9,
@@ -109,11 +173,11 @@ def places(node: Any) -> list[tuple[Any, int]]:
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    tree = copy.deepcopy(BASE)
+    tree = copy.deepcopy(draw(BASES))
     for _ in range(draw(st.integers(1, 4))):
         # Half of the damage goes to single instructions, where most of it is well formed.
-        inside = bool(tree) and isinstance(tree[-1], list) and draw(st.booleans())
-        spots = (places(tree[-1]) if inside else places(tree)) or [(tree, 0)]
+        inside = len(tree) > INSTRUCTIONS and isinstance(tree[INSTRUCTIONS], list) and draw(st.booleans())
+        spots = (places(tree[INSTRUCTIONS]) if inside else places(tree)) or [(tree, 0)]
         parent, index = spots[draw(st.integers(0, len(spots) - 1))]
         action = draw(st.sampled_from(["replace", "replace", "replace", "delete", "duplicate", "swap"]))
         if index >= len(parent):
@@ -141,6 +205,8 @@ def test_a_damaged_program_is_refused_or_runs(data):
         return
     # What follows runs on everything that is well formed, legal or not.
     unwritten(program)
+    mutated_inputs(program)
+    independent_outputs(program)
     uninitialised_reads(program)
     memory_peaks(program)
     fidelity(program)
@@ -154,7 +220,7 @@ def test_a_damaged_program_is_refused_or_runs(data):
         Machine(program, budget=1 << 20, memory_bytes=1 << 24).run(inputs)
     except MachineError as error:
         failure = error
-    assert failure is None or not legal or failure.rule in ("budget", "memory"), failure
+    assert failure is None or not legal or failure.rule in AT_RUN_TIME, failure
 
 
 @settings(max_examples=200, deadline=None)
@@ -172,3 +238,13 @@ def test_the_undamaged_program_passes_every_stage():
     validate(program, LIMITS)
     inputs = [np.ones((8, 4), np.float32), np.ones((8, 6), DTYPES["bfloat16"].storage)]
     assert len(Machine(program).run(inputs)) == 2
+
+
+def test_the_undamaged_program_with_loops_and_cores_passes_every_stage():
+    program = decode(msgspec.msgpack.encode(RUN_TIME_BASE), LIMITS)
+    validate(program, LIMITS)
+    assert [violation.rule for violation in check(program) if violation.severity == "error"] == []
+    (out,) = Machine(program).run([np.ones((8, 6), np.float32), np.ones((4, 1), np.int32)])
+    expected = np.full((8, 6), 0.125, np.float32)
+    expected[:, 2:5] = 0.25  # bytes 72 to 83 of a tile that starts at 64: columns 2 to 4 were made 1 + 1
+    assert np.array_equal(out, expected)

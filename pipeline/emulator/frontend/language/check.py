@@ -61,8 +61,9 @@ def check_kernel(tree: ast.Module, entry: str, version: str = NEWEST) -> None:
 def _check(tree: ast.Module, entry: str, version: str) -> list[Finding]:
     code = KernelCode(tree, entry, version)
     found: dict[tuple[str, int], Finding] = {}
-    for rule in RULES.values():
-        if not holds_in(version, rule.since, rule.until):
+    # Errors first, so that no number of warnings crowds one out.
+    for rule in sorted(RULES.values(), key=lambda rule: rule.severity is not Severity.ERROR):
+        if not holds_in(version, rule.since, rule.until) or len(found) >= _MAX_FINDINGS:
             continue
         for breach in rule.find(code):
             message = breach.message
@@ -71,4 +72,4 @@ def _check(tree: ast.Module, entry: str, version: str) -> list[Finding]:
             found.setdefault((rule.id, breach.line), Finding(rule.id, rule.severity, message, breach.line))
             if len(found) >= _MAX_FINDINGS:
                 break
-    return sorted(found.values(), key=lambda finding: (finding.line, finding.rule))[:_MAX_FINDINGS]
+    return sorted(found.values(), key=lambda finding: (finding.line, finding.rule))

@@ -6,28 +6,18 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, TypeVar
 
-__all__ = ["Function", "KernelCode", "Site", "nodes_of"]
+__all__ = ["Function", "KernelCode"]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 #: Fields that the compiler does not follow: they are for Python and for readers.
 _UNREAD: Final = frozenset({"decorator_list", "annotation", "returns"})
 #: No name of interest is longer, and a hostile text could spell one of thousands of parts.
 _MAX_PARTS: Final = 8
-
-
-class Site(NamedTuple):
-    """A node that the compiler reads.
-
-    Attributes:
-        function: Whose body it stands in: the kernel, or a function it reaches.
-        node: It.
-    """
-
-    function: Function
-    node: ast.AST
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,22 +85,33 @@ class KernelCode:
         if self.kernel is None:
             return ()
         found: dict[Function, None] = {self.kernel: None}
-        pending = [self.kernel]
+        pending, told = [self.kernel], set[str]()
         while pending:
-            for callee in self._callees(pending.pop()):
-                if callee not in found:
-                    found[callee] = None
-                    pending.append(callee)
+            for name in self._names_used(pending.pop()) - told:
+                told.add(name)
+                new = [function for function in self._behind(name) if function not in found]
+                found.update(dict.fromkeys(new))
+                pending += new
         return tuple(found)
 
-    @cached_property
-    def sites(self) -> tuple[Site, ...]:
-        """Every node that the compiler reads."""
-        return tuple(Site(function, node) for function in self.reached for node in nodes_of(function))
+    def sites(self, *kinds: type[_Node]) -> Iterator[tuple[Function, _Node]]:
+        """Yield every node of some types that the compiler reads, each after the function it stands in."""
+        for kind in kinds:
+            yield from self._by_type.get(kind, ())
+
+    def nodes(self, function: Function) -> list[ast.AST]:
+        """Return what the compiler reads of a function: defaults and body, inner functions included."""
+        known = self._nodes.get(function)
+        if known is None:
+            known = self._nodes[function] = list(_nodes_of(function))
+        return known
 
     def locals_of(self, function: Function) -> frozenset[str]:
         """Return the names that `function` binds itself."""
-        return self._locals[function]
+        known = self._locals.get(function)
+        if known is None:
+            known = self._locals[function] = frozenset(_bound_in(function, self.nodes(function)))
+        return known
 
     def dotted(self, node: ast.AST, function: Function) -> str:
         """Return the full dotted name that an expression spells; empty where it begins with no import."""
@@ -124,51 +125,72 @@ class KernelCode:
         return ".".join((root, *reversed(parts))) if root else ""
 
     @cached_property
+    def _nodes(self) -> dict[Function, list[ast.AST]]:
+        return {}
+
+    @cached_property
+    def _by_type(self) -> dict[type[ast.AST], list[tuple[Function, Any]]]:
+        found: dict[type[ast.AST], list[tuple[Function, Any]]] = {}
+        for function in self.reached:
+            if isinstance(function, ast.AsyncFunctionDef):
+                found.setdefault(ast.AsyncFunctionDef, []).append((function, function))
+            for node in self.nodes(function):
+                found.setdefault(type(node), []).append((function, node))
+        return found
+
+    @cached_property
     def _locals(self) -> dict[Function, frozenset[str]]:
-        return {function: frozenset(_bound_in(function)) for function in self.reached}
+        return {}
 
     @cached_property
     def _statements(self) -> tuple[ast.stmt, ...]:
         """The module's statements, those inside its ifs, tries and withs too, in order."""
         return tuple(_flatten(self.tree.body))
 
-    def _callees(self, function: Function) -> Iterator[Function]:
-        own = frozenset(_bound_in(function))
-        for node in nodes_of(function):
-            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or node.id in own:
-                continue
-            if node.id in self.functions:
-                yield self.functions[node.id]
-            elif node.id in self.classes:
-                yield from (m for m in self.classes[node.id].body if isinstance(m, ast.FunctionDef))
+    def _names_used(self, function: Function) -> set[str]:
+        """Return the names that `function` takes from its module."""
+        own = self.locals_of(function)
+        return {
+            node.id
+            for node in self.nodes(function)
+            if type(node) is ast.Name and type(node.ctx) is ast.Load and node.id not in own
+        }
+
+    def _behind(self, name: str) -> list[Function]:
+        """Return the function, or the methods of the class, that a name of the module stands for."""
+        if name in self.functions:
+            return [self.functions[name]]
+        body = self.classes[name].body if name in self.classes else []
+        return [member for member in body if isinstance(member, ast.FunctionDef)]
 
 
-def nodes_of(function: Function) -> Iterator[ast.AST]:
-    """Yield what the compiler reads of a function: its defaults and its body, inner functions included."""
+def _nodes_of(function: Function) -> Iterator[ast.AST]:
     defaults = [*function.args.defaults, *(d for d in function.args.kw_defaults if d is not None)]
     pending: list[ast.AST] = [*reversed(function.body), *reversed(defaults)]
     while pending:
         node = pending.pop()
         yield node
-        pending += reversed(
-            [
-                child
-                for name, value in ast.iter_fields(node)
-                if name not in _UNREAD
-                for child in (value if isinstance(value, list) else [value])
-                if isinstance(child, ast.AST)
-            ]
-        )
+        children: list[ast.AST] = []
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if name in _UNREAD or value is None:
+                continue
+            if type(value) is list:
+                children += [child for child in value if isinstance(child, ast.AST)]
+            elif isinstance(value, ast.AST):
+                children.append(value)
+        pending += reversed(children)
 
 
-def _bound_in(function: Function) -> Iterator[str]:
+def _bound_in(function: Function, nodes: list[ast.AST]) -> Iterator[str]:
     arguments = function.args
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         yield argument.arg
     yield from (argument.arg for argument in (arguments.vararg, arguments.kwarg) if argument is not None)
-    for node in nodes_of(function):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
+    for node in nodes:
+        if type(node) is ast.Name:
+            if type(node.ctx) is not ast.Load:
+                yield node.id
         elif isinstance(node, ast.arg):
             yield node.arg
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -75,8 +75,8 @@ def _is_plain(definition: ast.ClassDef) -> bool:
 
 
 def _plain_classes(code: KernelCode) -> Iterator[Breach]:
-    for function, node in code.sites:
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+    for function, node in code.sites(ast.Call):
+        if not isinstance(node.func, ast.Name):
             continue
         definition = code.classes.get(node.func.id)
         if definition is None or node.func.id in code.locals_of(function) or not _is_plain(definition):
@@ -102,8 +102,8 @@ def _nested_kernels(code: KernelCode) -> Iterator[Breach]:
         for name, function in code.functions.items()
         if function is not code.kernel and any(_is_jit(d, code) for d in function.decorator_list)
     }
-    for function, node in code.sites:
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+    for function, node in code.sites(ast.Call):
+        if not isinstance(node.func, ast.Name):
             continue
         name = node.func.id
         if name in jitted and name not in code.locals_of(function):
@@ -116,16 +116,42 @@ def _nested_kernels(code: KernelCode) -> Iterator[Breach]:
 
 
 RULES: Final = (
-    LanguageRule("keyword-only", lambda code: _keyword_only(_kernel(code)), NOTES_0_3),
-    LanguageRule("keyword-only-helper", lambda code: _keyword_only(_helpers(code)), DEVICE, Severity.WARNING),
-    LanguageRule("variable-parameters", lambda code: _variable(_kernel(code)), FRONT_END),
     LanguageRule(
-        "variable-parameters-helper", lambda code: _variable(_helpers(code)), FRONT_END, Severity.WARNING
+        "keyword-only",
+        "keyword-only parameters of the kernel",
+        lambda code: _keyword_only(_kernel(code)),
+        NOTES_0_3,
     ),
-    LanguageRule("list-argument", _list_defaults, NOTES_0_3),
-    LanguageRule("plain-class", _plain_classes, f"{GUIDE}, Class Support; {FRONT_END}"),
+    LanguageRule(
+        "keyword-only-helper",
+        "keyword-only parameters of a function it calls",
+        lambda code: _keyword_only(_helpers(code)),
+        DEVICE,
+        Severity.WARNING,
+    ),
+    LanguageRule(
+        "variable-parameters",
+        "`*args` and `**kwargs` of the kernel",
+        lambda code: _variable(_kernel(code)),
+        FRONT_END,
+    ),
+    LanguageRule(
+        "variable-parameters-helper",
+        "`*args` and `**kwargs` of a function it calls",
+        lambda code: _variable(_helpers(code)),
+        FRONT_END,
+        Severity.WARNING,
+    ),
+    LanguageRule("list-argument", "a list as default of a kernel's parameter", _list_defaults, NOTES_0_3),
+    LanguageRule(
+        "plain-class",
+        "an object of a class that does not inherit from `nl.NKIObject` alone",
+        _plain_classes,
+        f"{GUIDE}, Class Support; {FRONT_END}",
+    ),
     LanguageRule(
         "nested-kernel",
+        "a call of a function that has `@nki.jit` itself",
         _nested_kernels,
         "update guide of 0.2, against nki-library of 2026-04-13, whose kernels call decorated ones",
         Severity.WARNING,

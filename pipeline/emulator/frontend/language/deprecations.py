@@ -18,12 +18,10 @@ _SHORT: Final = {"nki.language": "nl", "nki.isa": "nisa", "nki.language.tile_siz
 
 def _deprecated(code: KernelCode) -> Iterator[Breach]:
     told: set[str] = set()
-    for function, node in code.sites:
-        if not isinstance(node, ast.Name | ast.Attribute):
-            continue
+    for function, node in code.sites(ast.Name, ast.Attribute):
         dotted = code.dotted(node, function)
         owner, _, name = dotted.rpartition(".")
-        known = find(owner, name)
+        known = find(owner, name) if owner else None
         if known is None or not known.deprecated_in(code.version) or dotted in told:
             continue
         told.add(dotted)
@@ -35,5 +33,11 @@ def _deprecated(code: KernelCode) -> Iterator[Breach]:
 
 
 RULES: Final = (
-    LanguageRule("deprecated-name", _deprecated, "type stubs and release notes of NKI", Severity.WARNING),
+    LanguageRule(
+        "deprecated-name",
+        "a name that the version advises against",
+        _deprecated,
+        "type stubs and release notes of NKI",
+        Severity.WARNING,
+    ),
 )

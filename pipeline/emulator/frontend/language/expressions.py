@@ -29,9 +29,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def _identities(code: KernelCode, with_none: bool) -> Iterator[Breach]:
-    for function, node in code.sites:
-        if not isinstance(node, ast.Compare):
-            continue
+    for function, node in code.sites(ast.Compare):
         operands = [node.left, *node.comparators]
         for place, operator in enumerate(node.ops):
             if not isinstance(operator, ast.Is | ast.IsNot):
@@ -46,15 +44,9 @@ def _identities(code: KernelCode, with_none: bool) -> Iterator[Breach]:
 
 def _integers(code: KernelCode, least: int, limit: int | None) -> Iterator[Breach]:
     """Yield the integer literals from `least` on, below `limit`; one below zero counts by what it spells."""
-    negated = {
-        id(node.operand)
-        for _, node in code.sites
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-    }
-    for function, node in code.sites:
-        if not isinstance(node, ast.Constant) or type(node.value) is not int:
-            continue
-        if node.value < least or (limit is not None and node.value >= limit):
+    negated = {id(node.operand) for _, node in code.sites(ast.UnaryOp) if isinstance(node.op, ast.USub)}
+    for function, node in code.sites(ast.Constant):
+        if type(node.value) is not int or node.value < least or (limit is not None and node.value >= limit):
             continue
         if id(node) in negated and node.value == _SIGNED_LIMIT:
             continue
@@ -71,29 +63,27 @@ def _shown(value: int) -> str:
 
 
 def _keys(code: KernelCode) -> Iterator[Breach]:
-    for function, node in code.sites:
-        if isinstance(node, ast.Dict):
-            for key in node.keys:
-                if isinstance(key, ast.Constant) and not isinstance(key.value, str):
-                    yield Breach(
-                        function,
-                        key.lineno,
-                        f"the dictionary key {str(key.value)[:20]}: keys must be strings; use a string or a "
-                        "list",
-                    )
+    for function, node in code.sites(ast.Dict):
+        for key in node.keys:
+            if isinstance(key, ast.Constant) and not isinstance(key.value, str):
+                shown = _shown(key.value) if type(key.value) is int else repr(key.value)[:20]
+                yield Breach(
+                    function,
+                    key.lineno,
+                    f"the dictionary key {shown}: keys must be strings; use a string or a list",
+                )
 
 
 def _unpackings(code: KernelCode) -> Iterator[Breach]:
     message = "* and ** before a value: the published front end does not unpack; write the parts out"
-    for function, node in code.sites:
-        if isinstance(node, ast.Starred):
-            yield Breach(function, node.lineno, message)
-        elif isinstance(node, ast.Call):
-            for keyword in node.keywords:
-                if keyword.arg is None:
-                    yield Breach(function, keyword.lineno, message)
-        elif isinstance(node, ast.Dict) and None in node.keys:
-            yield Breach(function, node.lineno, message)
+    for function, starred in code.sites(ast.Starred):
+        yield Breach(function, starred.lineno, message)
+    for function, call in code.sites(ast.Call):
+        if any(keyword.arg is None for keyword in call.keywords):
+            yield Breach(function, call.lineno, message)
+    for function, display in code.sites(ast.Dict):
+        if None in display.keys:
+            yield Breach(function, display.lineno, message)
 
 
 def _is_formatted(node: ast.AST) -> bool:
@@ -107,6 +97,7 @@ def _is_matrix_product(node: ast.AST) -> bool:
 RULES: Final = (
     about_nodes(
         "comprehension",
+        "comprehensions and generator expressions",
         "a comprehension or generator expression: the compiler has none; write a for loop that appends",
         ast.ListComp,
         ast.SetComp,
@@ -116,6 +107,7 @@ RULES: Final = (
     ),
     about_nodes(
         "lambda",
+        "`lambda`",
         "lambda: the published front end refuses it; define a function at the top level of the module",
         ast.Lambda,
         source=FRONT_END,
@@ -123,6 +115,7 @@ RULES: Final = (
     ),
     about_nodes(
         "assignment-expression",
+        "`:=`",
         "':=': the published front end refuses it; assign in a statement of its own",
         ast.NamedExpr,
         source=FRONT_END,
@@ -130,14 +123,16 @@ RULES: Final = (
     ),
     about_nodes(
         "set-display",
+        "a set",
         "a set: the language has lists, tuples and dictionaries; use a tuple",
         ast.Set,
         source=f"{GUIDE}, NKI Values; {FRONT_END}",
         severity=Severity.WARNING,
     ),
-    LanguageRule("unpacking", _unpackings, FRONT_END, Severity.WARNING),
+    LanguageRule("unpacking", "`*` and `**` before a value", _unpackings, FRONT_END, Severity.WARNING),
     about_nodes(
         "format-specifier",
+        "a format specifier in an f-string",
         "a format specifier in an f-string: the published front end refuses it; leave out what follows ':'",
         ast.FormattedValue,
         where=_is_formatted,
@@ -146,6 +141,7 @@ RULES: Final = (
     ),
     about_nodes(
         "matrix-operator",
+        "`@` between values",
         "'@': the published front end refuses it; use nisa.nc_matmul",
         ast.BinOp,
         ast.AugAssign,
@@ -153,24 +149,32 @@ RULES: Final = (
         source=FRONT_END,
         severity=Severity.WARNING,
     ),
-    LanguageRule("identity", lambda code: _identities(code, with_none=False), NOTES_0_3),
+    LanguageRule("identity", "`is` and `is not`", lambda code: _identities(code, with_none=False), NOTES_0_3),
     # AWS's own library of the same release compares so in most kernels, and the front end takes it for ==.
     LanguageRule(
         "identity-of-none",
+        "`is None` and `is not None`",
         lambda code: _identities(code, with_none=True),
         f"{NOTES_0_3}, against nki-library of 2026-04-13 and {FRONT_END}",
         Severity.WARNING,
     ),
     LanguageRule(
         "integer-width",
+        "an integer that does not fit 32 bits",
         lambda code: _integers(code, _UNSIGNED_LIMIT, None),
         f"{GUIDE}, NKI Values; {FRONT_END}",
     ),
     LanguageRule(
         "integer-sign",
+        "an integer that fits 32 bits without a sign only",
         lambda code: _integers(code, _SIGNED_LIMIT, _UNSIGNED_LIMIT),
         f"{GUIDE}, NKI Values (which does not say whether signed); {FRONT_END}",
         Severity.WARNING,
     ),
-    LanguageRule("dictionary-keys", _keys, f"{GUIDE}, NKI Values; update guide of 0.2"),
+    LanguageRule(
+        "dictionary-keys",
+        "a dictionary key that is no string",
+        _keys,
+        f"{GUIDE}, NKI Values; update guide of 0.2",
+    ),
 )

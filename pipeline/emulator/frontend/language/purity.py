@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Final
 
-from pipeline.emulator.frontend.language.code import Function, KernelCode, nodes_of
+from pipeline.emulator.frontend.language.code import Function, KernelCode
 from pipeline.emulator.frontend.language.rule import DEVICE, GUIDE, Breach, LanguageRule
 from pipeline.emulator.operations.table import Severity
 
@@ -57,16 +56,17 @@ _MUTATORS: Final = frozenset(
 
 
 def _impure(code: KernelCode) -> Iterator[Breach]:
-    for function, node in code.sites:
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-            name = _impure_name(code, node, function)
-            if name:
-                yield Breach(
-                    function,
-                    node.lineno,
-                    f"{name}: a kernel is compiled once for its arguments and must depend on nothing else; "
-                    "pass what it needs as an argument",
-                )
+    # Attributes first, which spell what they are taken from too.
+    loads: list[tuple[Function, ast.Attribute | ast.Name]] = [*code.sites(ast.Attribute)]
+    loads += code.sites(ast.Name)
+    for function, node in loads:
+        if isinstance(node.ctx, ast.Load) and (name := _impure_name(code, node, function)):
+            yield Breach(
+                function,
+                node.lineno,
+                f"{name}: a kernel is compiled once for its arguments and must depend on nothing else; "
+                "pass what it needs as an argument",
+            )
 
 
 def _impure_name(code: KernelCode, node: ast.Name | ast.Attribute, function: Function) -> str:
@@ -102,7 +102,6 @@ def _mutations(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
             yield target.id, getattr(node, "lineno", 0)
 
 
-@lru_cache(maxsize=8)
 def _state(code: KernelCode) -> frozenset[str]:
     """Return the module's own containers."""
     return frozenset(name for name, value in code.bound.items() if _is_container(value))
@@ -110,9 +109,11 @@ def _state(code: KernelCode) -> frozenset[str]:
 
 def _written_state(code: KernelCode) -> Iterator[Breach]:
     state = _state(code)
+    if not state:
+        return
     for function in code.reached:
         own = code.locals_of(function)
-        for name, line in _mutations(nodes_of(function)):
+        for name, line in _mutations(code.nodes(function)):
             if name in state and name not in own:
                 yield Breach(
                     function,
@@ -123,10 +124,11 @@ def _written_state(code: KernelCode) -> Iterator[Breach]:
 
 
 def _read_state(code: KernelCode) -> Iterator[Breach]:
-    changed = _state(code) & {name for name, _ in _mutations(ast.walk(code.tree))}
+    state = _state(code)
+    changed = state & {name for name, _ in _mutations(ast.walk(code.tree))} if state else state
     written = {(breach.function, breach.line) for breach in _written_state(code)}
-    for function, node in code.sites:
-        if not isinstance(node, ast.Name) or node.id not in changed or node.id in code.locals_of(function):
+    for function, node in code.sites(ast.Name):
+        if node.id not in changed or node.id in code.locals_of(function):
             continue
         if (function, node.lineno) not in written:
             yield Breach(
@@ -138,7 +140,21 @@ def _read_state(code: KernelCode) -> Iterator[Breach]:
 
 
 RULES: Final = (
-    LanguageRule("impure", _impure, f"{_CACHING}; {DEVICE}"),
-    LanguageRule("state-written", _written_state, _CACHING, Severity.WARNING),
-    LanguageRule("state-read", _read_state, _CACHING, Severity.WARNING),
+    LanguageRule(
+        "impure", "files, clocks, random numbers, the environment", _impure, f"{_CACHING}; {DEVICE}"
+    ),
+    LanguageRule(
+        "state-written",
+        "changing a container that lives outside the kernel",
+        _written_state,
+        _CACHING,
+        Severity.WARNING,
+    ),
+    LanguageRule(
+        "state-read",
+        "reading a container outside the kernel that the module changes",
+        _read_state,
+        _CACHING,
+        Severity.WARNING,
+    ),
 )

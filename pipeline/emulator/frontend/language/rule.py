@@ -58,6 +58,7 @@ class LanguageRule:
 
     Attributes:
         id: Stable name.
+        about: What it is about, in one line; a breach's message adds the remedy.
         find: Yields the breaches in what the compiler reads.
         source: Where it is documented, or who saw it.
         severity: Whether the compiler refuses a breach.
@@ -66,6 +67,7 @@ class LanguageRule:
     """
 
     id: str
+    about: str
     find: Callable[[KernelCode], Iterator[Breach]]
     source: str
     severity: Severity = Severity.ERROR
@@ -75,6 +77,7 @@ class LanguageRule:
 
 def about_nodes(
     id: str,
+    about: str,
     message: str,
     *kinds: type[ast.expr | ast.stmt],
     where: Callable[[ast.AST], bool] = lambda node: True,
@@ -85,6 +88,7 @@ def about_nodes(
 
     Args:
         id: See `LanguageRule`.
+        about: See `LanguageRule`.
         message: Of each breach.
         *kinds: Node types.
         where: Which nodes of these types; all by default.
@@ -93,8 +97,8 @@ def about_nodes(
     """
 
     def find(code: KernelCode) -> Iterator[Breach]:
-        for function, node in code.sites:
-            if isinstance(node, kinds) and where(node):
+        for function, node in code.sites(*kinds):
+            if where(node):
                 yield Breach(function, node.lineno, message)
 
-    return LanguageRule(id, find, source, severity)
+    return LanguageRule(id, about, find, source, severity)
