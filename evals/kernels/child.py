@@ -68,7 +68,9 @@ def _explained(error: BaseException, checkout: Path) -> dict[str, Any]:
     if isinstance(error, ImportError):
         error = explain_import(error, active_session()) or error
     if isinstance(error, KernelError):
-        verdict, text = _VERDICTS.get(error.kind.value, "error"), f"{error.kind.value}: {error}"
+        verdict, text = _VERDICTS.get(error.kind.value, "error"), f"{error.kind.value}: {error.message}"
+        if error.file and error.line:
+            where = f"{Path(error.file).name}:{error.line}: "
     else:
         verdict, text = "error", f"{type(error).__name__}: {error}"
         ours = [frame for frame in frames if frame.filename.startswith((_OURS, _HERE))]

@@ -21,7 +21,6 @@ from pipeline.emulator.frontend.trace import DEFAULT_VERSION
 from pipeline.emulator.legality import RULES
 from pipeline.emulator.operations import (
     ACTIVATIONS,
-    ISA_FUNCTIONS,
     OPERATIONS,
     OPERATORS,
     Operation,
@@ -29,7 +28,14 @@ from pipeline.emulator.operations import (
 )
 from pipeline.emulator.program import DEFAULT_LIMITS
 from pipeline.emulator.targets import TARGETS
-from pipeline.emulator.toolchain import VERSIONS
+from pipeline.emulator.toolchain_tables import (
+    CHANGE_HEAD,
+    LANGUAGE_HEAD,
+    VERSION_HEAD,
+    changes,
+    language,
+    versions,
+)
 
 __all__ = ["REFUSES", "TABLES", "VALID_RANGES", "main", "refresh"]
 
@@ -275,20 +281,6 @@ def _targets() -> str:
     )
 
 
-def _versions() -> str:
-    return _table(
-        ("NKI", "`nki.isa` functions", "new since the one before"),
-        (
-            (
-                version,
-                str(sum(VERSIONS.index(function.since) <= place for function in ISA_FUNCTIONS.values())),
-                _code(f.name for f in ISA_FUNCTIONS.values() if f.since == version) if place else "",
-            )
-            for place, version in enumerate(VERSIONS)
-        ),
-    )
-
-
 def _known_names() -> dict[str, set[str]]:
     """Return the public names of each emulated module."""
     with installed_modules(Session(TARGETS["trn2"], DEFAULT_VERSION, instruction_limit=1)):
@@ -333,7 +325,9 @@ def _limits() -> str:
 #: Every table by the name that the page's marks give it.
 TABLES: Final[dict[str, Callable[[], str]]] = {
     "targets": _targets,
-    "versions": _versions,
+    "versions": lambda: _table(VERSION_HEAD, versions()),
+    "changes": lambda: _table(CHANGE_HEAD, changes()),
+    "language": lambda: _table(LANGUAGE_HEAD, language()),
     "dtypes": _dtypes,
     "operations": _operations,
     "operators": _operators,

@@ -28,7 +28,8 @@ class Target:
         psum_bank_bytes: Bytes of one PSUM bank in one partition.
         matmul_moving_max: Elements of the moving tensor's free dimension with a float32 destination.
         clock_hz: Clock of each compute engine.
-        tensor_flops: Peak of the tensor engine per dtype class: ``bf16`` and ``fp32``, in flop/s.
+        tensor_flops: Peak of the tensor engine per rate class, in flop/s: ``bf16`` (all narrow types),
+            ``fp32``, and where the chip has them ``fp8`` (pairs of 8-bit floats) and ``mx`` (microscaling).
         hbm_bytes_per_second: HBM bandwidth of one NeuronCore (chip bandwidth over its cores).
         documented: Whether today's documentation lists the chip for `nki`.
     """
@@ -65,7 +66,7 @@ TARGETS: Final[dict[str, Target]] = {
             sbuf_bytes_per_partition=224 << 10,
             matmul_moving_max=512,
             clock_hz={"tensor": 2.4e9, "vector": 0.96e9, "scalar": 1.2e9, "gpsimd": 1.2e9},
-            tensor_flops={"bf16": 78.6e12, "fp32": 19.7e12},
+            tensor_flops={"bf16": 78.6e12, "fp32": 19.7e12, "fp8": 158e12},
             hbm_bytes_per_second=362e9,
             documented=True,
         ),
@@ -75,7 +76,7 @@ TARGETS: Final[dict[str, Target]] = {
             sbuf_bytes_per_partition=256 << 10,
             matmul_moving_max=4096,
             clock_hz={"tensor": 2.4e9, "vector": 1.2e9, "scalar": 1.2e9, "gpsimd": 1.2e9},
-            tensor_flops={"bf16": 78.6e12, "fp32": 19.7e12},
+            tensor_flops={"bf16": 78.6e12, "fp32": 19.7e12, "fp8": 158e12, "mx": 315e12},
             # The NKI guide says 4.7 TB/s, the architecture page 4.9; the lower, over eight cores.
             hbm_bytes_per_second=588e9,
             documented=True,

@@ -8,7 +8,6 @@ from typing import Any, Final
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.creation import new_tile
 from pipeline.emulator.frontend.emission import activated, combined, copied, scaled
-from pipeline.emulator.frontend.enums import Engine
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.recorder import active_recorder
@@ -189,24 +188,19 @@ def invert(x: Any, dtype: Any = None) -> NkiTensor:
 def copy(x: Any, dtype: Any = None) -> NkiTensor:
     """Return a copy of a tile in SBUF, bit for bit where the data type stays.
 
-    Before NKI 0.6 the scalar engine makes it, through float32 and from SBUF only (NKI 0.4.0 release notes,
-    known issues).
+    Before NKI 0.6 the scalar engine makes it, through float32 as an activation does, and from SBUF only (NKI
+    0.4.0 release notes, known issues).
     """
     tile = require_tile(x, "copy")
     if _holds("copy-on-vector-engine"):
         return copied(tile, dtype)
-    recorder = active_recorder()
     if tile.buffer is MemoryRegion.psum:
         raise KernelError(
             KernelErrorKind.ILLEGAL_ON_TARGET,
             f"nl.copy of {tile!r}: until NKI 0.6 it copies within SBUF only, this kernel is compiled for "
-            f"{recorder.version}; use nisa.tensor_copy",
+            f"{active_recorder().version}; use nisa.tensor_copy",
         )
-    if recorder.target.name == "trn1":
-        return activated(tile, "copy", dtype)
-    result = new_tile(tile.shape, tile.dtype if dtype is None else dtype)
-    INSTRUCTIONS["tensor_copy"](result, tile, engine=Engine.scalar)
-    return result
+    return activated(tile, "copy", dtype)
 
 
 def _holds(change: str) -> bool:

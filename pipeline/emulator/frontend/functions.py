@@ -15,8 +15,6 @@ from pipeline.emulator.operations.operators import OPERATORS
 
 __all__ = ["LanguageFunction", "activation_name", "call_checked", "checked", "named", "operator_name"]
 
-#: Documented activation functions that the machine does not compute.
-_MISSING_ACTIVATIONS: Final = frozenset({"prelu"})
 #: NumPy functions that earlier dialects took as operators, and what to write now.
 _NUMPY_NAMES: Final = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum", "sum": "add"}
 
@@ -149,8 +147,6 @@ def activation_name(value: object, where: str) -> str:
     """
     if isinstance(value, LanguageFunction) and value.activation is not None:
         return value.activation
-    if isinstance(value, LanguageFunction) and value.name in _MISSING_ACTIVATIONS:
-        raise KernelError(KernelErrorKind.UNSUPPORTED, f"{where}={value!r} is not emulated yet")
     raise _no_function(value, where, "an activation function")
 
 

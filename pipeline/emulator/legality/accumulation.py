@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from pipeline.emulator.legality.coverage import reads_of, writes_of
 from pipeline.emulator.legality.rules import Breach, Rule, Subject
@@ -25,8 +25,16 @@ class _Content(Enum):
     FOREIGN = 2
 
 
-def _accumulations(subject: Subject) -> Iterator[tuple[_Content, str, int]]:
-    """Yield each accumulation onto something that no overwriting matmul put there: content, name, line."""
+class _Accumulation(NamedTuple):
+    """A matmul that adds to something that no overwriting matmul put there."""
+
+    content: _Content
+    operation: str
+    tensor: str
+    line: int
+
+
+def _accumulations(subject: Subject) -> Iterator[_Accumulation]:
     program = subject.program
     if not any(tensor.buffer == "psum" for tensor in program.tensors):
         return
@@ -42,7 +50,7 @@ def _accumulations(subject: Subject) -> Iterator[tuple[_Content, str, int]]:
                 accumulates = instruction.scalars[operation.scalar_slots["accumulate"]]
                 if accumulates and not by_matmul.is_marked(pattern):
                     content = _Content.FOREIGN if written.is_marked(pattern) else _Content.UNWRITTEN
-                    yield content, subject.name(tensor), instruction.line
+                    yield _Accumulation(content, operation.name, subject.name(tensor), instruction.line)
                 by_matmul.mark(pattern)
             else:
                 by_matmul.clear(pattern)
@@ -50,23 +58,24 @@ def _accumulations(subject: Subject) -> Iterator[tuple[_Content, str, int]]:
 
 
 def _unwritten(subject: Subject) -> Iterator[Breach]:
-    for content, name, line in _accumulations(subject):
-        if content is _Content.UNWRITTEN:
+    for found in _accumulations(subject):
+        if found.content is _Content.UNWRITTEN:
             yield Breach(
-                f"nc_matmul: accumulate=True adds to {name}, parts of which nothing has written: the first "
-                "matmul into a PSUM location must overwrite (accumulate=False, or leave accumulate out)",
-                line,
+                f"{found.operation}: accumulate=True adds to {found.tensor}, parts of which nothing has "
+                "written: the first matmul into a PSUM location must overwrite (accumulate=False, or leave "
+                "accumulate out)",
+                found.line,
             )
 
 
 def _foreign(subject: Subject) -> Iterator[Breach]:
-    for content, name, line in _accumulations(subject):
-        if content is _Content.FOREIGN:
+    for found in _accumulations(subject):
+        if found.content is _Content.FOREIGN:
             yield Breach(
-                f"nc_matmul: accumulate=True adds to {name}, which another instruction than a matmul "
-                "initialised: undefined on NeuronCore-v2 and v3; let the first matmul overwrite "
+                f"{found.operation}: accumulate=True adds to {found.tensor}, which another instruction than "
+                "a matmul initialised: undefined on NeuronCore-v2 and v3; let the first matmul overwrite "
                 "(accumulate=(i > 0))",
-                line,
+                found.line,
             )
 
 

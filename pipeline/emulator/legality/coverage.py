@@ -69,6 +69,8 @@ def reads_of(operation: Operation, instruction: Instruction) -> Iterator[tuple[s
 
     It needs those of what it updates in part: the rest stays as it was.
     """
+    if operation.name == "core_barrier":  # names its data and touches none
+        return
     for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True):
         if pattern < 0 or parameter.kind is ParameterKind.DESTINATION:
             continue

@@ -18,11 +18,13 @@ __all__ = ["OPERATIONS", "bind_copy"]
 
 
 def bind_copy(call: Call) -> Kernel:
-    """Copy bit for bit between equal types, else (and always on the scalar engine) through float32."""
+    """Copy bit for bit between equal types, else through float32.
+
+    On every engine: the scalar engine of NeuronCore-v2, which would go through float32 always, has no copy
+    (`_scalar_copy`), and later ones are bit-accurate (Trainium2 architecture guide, Scalar Engine).
+    """
     destination_, source_ = call.tensor("dst"), call.tensor("src")
-    kind = DTYPES[destination_.dtype]
-    through_float = call.engine == "scalar" and not kind.is_float
-    if kind.storage == DTYPES[source_.dtype].storage and not through_float:
+    if DTYPES[destination_.dtype].storage == DTYPES[source_.dtype].storage:
         if destination_.shape == source_.shape:
             return _copy
         return _copy_reshaped

@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
-from pipeline.emulator.dtypes import DTYPES
-from pipeline.emulator.operations import Call, Operand
+from pipeline.emulator.operations import Call
 from pipeline.emulator.program.geometry import tensor_bytes
 from pipeline.emulator.program.instructions import Program
 from pipeline.emulator.program.repetitions import Repetitions
 from pipeline.emulator.program.resolution import Resolution, resolve
+from pipeline.emulator.timeline.work import (
+    engine_transpose,
+    is_collective,
+    is_transfer,
+    matrix_product,
+    touched,
+    traffic,
+)
 
-__all__ = ["Computation", "Counts", "count"]
+__all__ = ["Computation", "Counts", "count", "repeated_uses"]
+
+
+#: Collectives that a tensor tells how much to move.
+_VARYING: Final = frozenset({"all_gather_v", "all_to_all_v"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +57,25 @@ class Counts:
     """What a program does, in bytes, flops, elements and instructions.
 
     Attributes:
-        instructions: Per engine.
-        hbm_read_bytes: Read from HBM by DMA.
-        hbm_write_bytes: Written to HBM by DMA.
+        instructions: Per engine; collectives, which no engine of the kernel's runs, are not among them.
+        hbm_read_bytes: Read from HBM by DMA and collectives.
+        hbm_write_bytes: Written to HBM by DMA and collectives.
         minimum_bytes: Every input read once and every output written once.
-        dma_transfers: DMA instructions.
+        dma_transfers: DMA instructions, exchanges between two cores by DMA included.
         dma_bytes: Bytes moved by them.
         dma_descriptors: Contiguous runs they consist of; the shorter run of the two sides governs.
-        tensor_flops: Two per multiply-add of matmuls, by rate class: ``bf16`` (all narrow types and tfloat32)
-            or ``fp32`` (a quarter of the rate).
+        tensor_flops: Two per multiply-add of matmuls, by rate class: ``bf16`` (all narrow types and tfloat32),
+            ``fp32`` (a quarter of the rate), ``fp8`` (double_row, twice) or ``mx`` (microscaling, four times).
         transpose_flops: The same for transposes on the tensor engine, which are no useful work.
         elements: Elements per engine and instruction, summed: of the largest operand.
         cycles: Engine-busy cycles per engine after the published costs, without overheads and waiting.
         uncosted: Instructions per operation that have no published cost.
         computations: In which types it computes.
-        known: Whether the program says how often everything runs. If not, an iteration counts once.
+        collectives: Operations between ranks.
+        collective_bytes: Bytes that this rank brings to them or takes from them, whichever is more.
+        cores: NeuronCores among which all of this divides.
+        known: Whether the program says how often everything runs and how much it moves. If not, an iteration
+            counts once, and a collective of varying size as if it filled its tensors.
     """
 
     instructions: dict[str, int]
@@ -75,6 +91,9 @@ class Counts:
     cycles: dict[str, float]
     uncosted: dict[str, int]
     computations: tuple[Computation, ...]
+    collectives: int = 0
+    collective_bytes: int = 0
+    cores: int = 1
     known: bool = True
 
     @property
@@ -96,10 +115,11 @@ def count(program: Program) -> Counts:
     """
     resolution = resolve(program)
     repetitions = Repetitions.of(program)
-    uses = _uses(resolution, repetitions)
+    uses = repeated_uses(resolution, repetitions)
     instructions: Counter[str] = Counter()
     elements: Counter[str] = Counter()
-    traffic: Counter[str] = Counter()
+    moved: Counter[str] = Counter()
+    exchanged: Counter[str] = Counter()
     tensor: Counter[str] = Counter()
     transposes: Counter[str] = Counter()
     cycles: dict[str, float] = {}
@@ -108,97 +128,56 @@ def count(program: Program) -> Counts:
         if call.operation.control is not None:
             continue
         times = uses[index]
+        if is_collective(call):
+            exchanged["operations"] += times
+            exchanged.update({name: times * amount for name, amount in _totals(call).items()})
+            continue
         instructions[call.engine] += times
-        elements[call.engine] += times * max(
-            (operand.elements for operand in call.operands if operand), default=0
-        )
-        if call.operation.engines == ("dma",):
-            for name, amount in _transfer(call):
-                traffic[name] += times * amount
+        elements[call.engine] += times * max((operand.elements for operand in touched(call)), default=0)
+        if is_transfer(call):
+            moved.update({name: times * amount for name, amount in _totals(call).items()})
+        elif call.operation.cycles is None:
+            uncosted[call.operation.name] += times
         else:
-            if call.operation.cycles is None:
-                uncosted[call.operation.name] += times
-            else:
-                cycles[call.engine] = cycles.get(call.engine, 0.0) + times * call.operation.cycles(call)
-        if call.operation.name == "nc_matmul":
-            rates = transposes if call.scalar("is_transpose") else tensor
-            rates[_matmul_rate(call)] += times * _matmul_flops(call)
-        elif call.operation.name == "nc_transpose" and call.engine == "tensor":
-            transposes[_rate(call.tensor("data").dtype)] += times * _transpose_flops(call)
+            cycles[call.engine] = cycles.get(call.engine, 0.0) + times * call.operation.cycles(call)
+        if (turned := engine_transpose(call)) is not None:
+            transposes[turned[0]] += times * turned[1]
+        elif (product := matrix_product(call)) is not None:
+            tensor[product[0]] += times * product[1]
     return Counts(
         instructions=dict(instructions),
-        hbm_read_bytes=traffic["read"],
-        hbm_write_bytes=traffic["write"],
+        hbm_read_bytes=moved["read"] + exchanged["read"],
+        hbm_write_bytes=moved["write"] + exchanged["write"],
         minimum_bytes=sum(tensor_bytes(program, index) for index in (*program.inputs, *program.outputs)),
         dma_transfers=instructions["dma"],
-        dma_bytes=traffic["bytes"],
-        dma_descriptors=traffic["descriptors"],
+        dma_bytes=moved["bytes"],
+        dma_descriptors=moved["descriptors"],
         tensor_flops=dict(tensor),
         transpose_flops=dict(transposes),
         elements=dict(elements),
         cycles=cycles,
         uncosted=dict(uncosted),
         computations=tuple(_computations(program, resolution, repetitions)),
-        known=repetitions.known,
+        collectives=exchanged["operations"],
+        collective_bytes=exchanged["bytes"],
+        cores=program.cores,
+        known=repetitions.known and _VARYING.isdisjoint(program.operations),
     )
 
 
-def _uses(resolution: Resolution, repetitions: Repetitions) -> Counter[int]:
-    """Return how often each call runs."""
+def _totals(call: Call) -> Counter[str]:
+    totals: Counter[str] = Counter()
+    for name, amount in traffic(call):
+        totals[name] += amount
+    return totals
+
+
+def repeated_uses(resolution: Resolution, repetitions: Repetitions) -> Counter[int]:
+    """Return how often each distinct call runs."""
     uses = Counter(resolution.indices)
     for position, times in repetitions.times.items():
         uses[resolution.indices[position]] += times - 1
     return uses
-
-
-def _transfer(call: Call) -> Iterator[tuple[str, int]]:
-    sources: list[Operand] = []
-    results: list[Operand] = []
-    for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
-        if operand is not None:
-            (results if parameter.kind.written else sources).append(operand)
-    yield "read", sum(_bytes(source) for source in sources if source.memory == "hbm")
-    yield "write", sum(_bytes(result) for result in results if result.memory == "hbm")
-    yield "bytes", max(sum(map(_bytes, sources)), sum(map(_bytes, results)))
-    narrowest = min(map(_run, results), default=1)
-    for source in sources:
-        yield "descriptors", source.elements // min(_run(source), narrowest, source.elements)
-
-
-def _bytes(operand: Operand) -> int:
-    return operand.elements * DTYPES[operand.dtype].itemsize
-
-
-def _run(operand: Operand) -> int:
-    """Return the elements that lie contiguously; on chip a run ends with its partition."""
-    run = 1
-    first = 0 if operand.memory == "hbm" else 1
-    for stride, size in reversed(list(zip(operand.strides[first:], operand.shape[first:], strict=True))):
-        if size > 1 and stride != run:
-            break
-        run *= size
-    return run
-
-
-def _matmul_flops(call: Call) -> int:
-    """Return ``2 K M N`` for [K, M] and [K, N]."""
-    stationary, moving = call.tensor("stationary"), call.tensor("moving")
-    contraction = stationary.partitions * (2 if call.scalar("perf_mode") == "double_row" else 1)
-    return 2 * stationary.elements * (moving.elements // contraction)
-
-
-def _matmul_rate(call: Call) -> str:
-    return _rate(call.tensor("stationary").dtype, call.tensor("moving").dtype)
-
-
-def _transpose_flops(call: Call) -> int:
-    """Return ``2 P P F`` for [P, F]: the matmul with a P x P identity."""
-    data = call.tensor("data")
-    return 2 * data.partitions * data.elements
-
-
-def _rate(*dtypes: str) -> str:
-    return "fp32" if "float32" in dtypes else "bf16"
 
 
 def _computations(
@@ -223,7 +202,7 @@ def _computations(
     for position, (instruction, index) in enumerate(
         zip(program.instructions, resolution.indices, strict=True)
     ):
-        if calls[index].operation.control is not None:
+        if calls[index].operation.control is not None or not touched(calls[index]):
             continue
         key = keys[index]
         times = repetitions.times.get(position, 1)

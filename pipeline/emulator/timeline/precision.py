@@ -10,16 +10,55 @@ from pipeline.emulator.timeline.counts import Computation
 
 __all__ = ["compute_dtypes"]
 
-#: Operations that move or make values without forming a product or a sum.
+#: Operations that move, make or choose values without forming a product or a sum.
 _NO_ARITHMETIC: Final = frozenset(
-    {"dma_copy", "dma_transpose", "tensor_copy", "nc_transpose", "memset", "iota", "nc_stream_shuffle"}
+    {
+        "affine_select",
+        "all_gather",
+        "all_gather_v",
+        "all_to_all",
+        "all_to_all_v",
+        "collective_permute",
+        "collective_permute_implicit",
+        "dma_copy",
+        "dma_transpose",
+        "dropout",
+        "iota",
+        "local_gather",
+        "max8",
+        "memset",
+        "nc_find_index8",
+        "nc_match_replace8",
+        "nc_n_gather",
+        "nc_stream_shuffle",
+        "nc_transpose",
+        "nonzero_with_count",
+        # Rounds to the type that the matmul after it computes in, and is judged there.
+        "quantize_mx",
+        "rand2",
+        "rand_get_state",
+        "rand_set_state",
+        "range_select",
+        "register_load",
+        "register_store",
+        "rng",
+        "select_reduce",
+        "sendrecv",
+        "sequence_bounds",
+        "set_rng_seed",
+        "tensor_copy",
+        "tensor_copy_predicated",
+        "topk",
+    }
 )
+#: Holds powers of two, with which a product rounds nothing.
+_SCALE: Final = "float8_e8m0fnu"
 
 
 def compute_dtypes(program: Program, computations: tuple[Computation, ...]) -> tuple[str, ...]:
     """Return the float dtypes of the operands and results of arithmetic, least precise first.
 
-    Engines compute in float32 inside, so precision is lost where an operand is read, or a result written, in
+    Packed types are among them, as precise as their elements. Engines compute in float32 inside, so precision is lost where an operand is read, or a result written, in
     a narrower type. The dtypes of the program's inputs and outputs are given by its task and do not count.
 
     Args:
@@ -35,5 +74,6 @@ def compute_dtypes(program: Program, computations: tuple[Computation, ...]) -> t
         used |= set(computation.inputs) - given
         used |= {computation.output} - asked
         used |= {"float32"} & {*computation.inputs, computation.output}
-    floats = [name for name in used if name in DTYPES and DTYPES[name].is_float]
+    kinds = {name: DTYPES[name] for name in used - {"", _SCALE}}
+    floats = [name for name, kind in kinds.items() if kind.is_float or kind.is_packed]
     return tuple(sorted(floats, key=lambda name: (DTYPES[name].mantissa_bits, name)))

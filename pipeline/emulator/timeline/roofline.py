@@ -16,7 +16,7 @@ __all__ = ["Roofline", "roofline"]
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """Lower bounds on the time of a program on one NeuronCore, in seconds.
+    """Lower bounds on the time of a program on the NeuronCores that it runs on, in seconds.
 
     Attributes:
         hbm_seconds: HBM bytes moved / HBM bandwidth.
@@ -43,15 +43,17 @@ class Roofline:
 
 def roofline(counts: Counts, target: Target) -> Roofline:
     """Return the bounds for a program's counts on a chip."""
-    bandwidth = target.hbm_bytes_per_second
-    useful = _tensor_seconds(counts.tensor_flops, target)
+    bandwidth = target.hbm_bytes_per_second * counts.cores
+    useful = _tensor_seconds(counts.tensor_flops, counts, target)
     return Roofline(
         hbm_seconds=(counts.hbm_read_bytes + counts.hbm_write_bytes) / bandwidth,
         minimum_hbm_seconds=counts.minimum_bytes / bandwidth,
-        tensor_seconds=useful + _tensor_seconds(counts.transpose_flops, target),
+        tensor_seconds=useful + _tensor_seconds(counts.transpose_flops, counts, target),
         useful_tensor_seconds=useful,
     )
 
 
-def _tensor_seconds(flops: dict[str, int], target: Target) -> float:
-    return sum(amount / target.tensor_flops[rate] for rate, amount in flops.items())
+def _tensor_seconds(flops: dict[str, int], counts: Counts, target: Target) -> float:
+    # A chip without a rate class refuses what it counts, and the bound of such a program means nothing.
+    peaks = [target.tensor_flops.get(rate, target.tensor_flops["bf16"]) for rate in flops]
+    return sum(amount / peak for amount, peak in zip(flops.values(), peaks, strict=True)) / counts.cores

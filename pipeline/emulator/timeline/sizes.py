@@ -12,18 +12,21 @@ from dataclasses import dataclass
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations import Call
 from pipeline.emulator.program.instructions import Program
+from pipeline.emulator.program.repetitions import Repetitions
 from pipeline.emulator.program.resolution import resolve
+from pipeline.emulator.timeline.counts import repeated_uses
+from pipeline.emulator.timeline.work import is_transfer, product_columns, touched
 
 __all__ = ["MeanSizes", "mean_sizes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanSizes:
-    """Means over instructions; None where a program has none of the kind.
+    """Means over instructions as often as they run; None where a program has none of the kind.
 
     Attributes:
-        matmul_moving: Free elements of the moving tensor of a matmul.
-        matmul_stationary: Free elements of the stationary tensor of a matmul.
+        matmul_moving: Columns of the moving matrix of a matmul.
+        matmul_stationary: Columns of the stationary matrix of a matmul.
         free_elements: Elements per partition of an instruction on the vector or scalar engine.
         dma_partition_bytes: Bytes per partition of a transfer that touches SBUF.
     """
@@ -43,7 +46,7 @@ def mean_sizes(program: Program) -> MeanSizes:
     resolution = resolve(program)
     totals: Counter[str] = Counter()
     pieces: Counter[str] = Counter()
-    for index, times in Counter(resolution.indices).items():
+    for index, times in repeated_uses(resolution, Repetitions.of(program)).items():
         for kind, size in _sizes(resolution.calls[index]).items():
             totals[kind] += times * size
             pieces[kind] += times
@@ -57,15 +60,13 @@ def mean_sizes(program: Program) -> MeanSizes:
 
 
 def _sizes(call: Call) -> dict[str, int]:
-    operands = [operand for operand in call.operands if operand is not None]
-    if call.operation.name == "nc_matmul":
-        return {
-            "moving": call.tensor("moving").free_elements,
-            "stationary": call.tensor("stationary").free_elements,
-        }
-    if call.engine in ("vector", "scalar"):
+    columns = product_columns(call)
+    if columns is not None:
+        return {"stationary": columns[0], "moving": columns[1]}
+    operands = touched(call)
+    if call.engine in ("vector", "scalar") and operands:
         return {"free": max(operand.free_elements for operand in operands)}
     on_chip = [operand for operand in operands if operand.memory == "sbuf"]
-    if call.engine == "dma" and on_chip:
+    if is_transfer(call) and on_chip:
         return {"dma": max(tile.free_elements * DTYPES[tile.dtype].itemsize for tile in on_chip)}
     return {}

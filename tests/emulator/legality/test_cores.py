@@ -36,6 +36,16 @@ def test_two_cores_that_read_one_tensor_do_not_race():
     assert check(builder.program()) == []
 
 
+def test_a_barrier_may_name_what_is_written_in_part():
+    builder = ProgramBuilder(cores=2)
+    shared = builder.tensor((64, 8), "float32", "shared_hbm")
+    source = builder.input((32, 8))
+    builder.add("dma_copy", dst=builder.block(shared, slice(0, 32), slice(0, 8)), src=source)
+    for core in (0, 1):
+        builder.add("core_barrier", core=core, data=shared, cores=(0, 1))
+    assert "uninitialised-read" not in [violation.rule for violation in check(builder.program())]
+
+
 def test_a_program_of_one_core_has_no_other_core_to_race_with():
     builder = ProgramBuilder()
     shared = builder.tensor((32, 8), "float32", "shared_hbm")

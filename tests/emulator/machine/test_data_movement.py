@@ -61,16 +61,19 @@ def test_a_view_as_another_dtype_reinterprets_bits():
     assert got.tolist() == [[0x0000, 0x3F80, 0x0000, 0xC000]]
 
 
-def test_equal_dtypes_are_copied_bit_for_bit():
+@pytest.mark.parametrize("engine", ["vector", "scalar", "gpsimd"])
+@pytest.mark.parametrize("target", ["trn2", "trn3"])
+def test_equal_dtypes_are_copied_bit_for_bit(engine, target):
     data = np.array([[2**24 + 1, -7]], np.int32)
-    (got,) = run_operation("tensor_copy", {"dst": ((1, 2), "int32")}, {"src": data}, engine="vector")
+    results = {"dst": ((1, 2), "int32")}
+    (got,) = run_operation("tensor_copy", results, {"src": data}, engine=engine, target=target)
     assert got.tolist() == data.tolist()
 
 
-def test_the_scalar_engine_copies_integers_through_float32():
+def test_copies_between_types_go_through_float32_on_the_scalar_engine_too():
     data = np.array([[2**24 + 1, -7]], np.int32)
-    (got,) = run_operation("tensor_copy", {"dst": ((1, 2), "int32")}, {"src": data}, engine="scalar")
-    assert got.tolist() == [[2**24, -7]]
+    (got,) = run_operation("tensor_copy", {"dst": ((1, 2), "uint32")}, {"src": data}, engine="scalar")
+    assert got.tolist() == [[2**24, 0]]
 
 
 def test_a_casting_dma_goes_through_float32():

@@ -14,12 +14,12 @@ from pipeline.emulator.toolchain import OLDEST
 __all__ = ["DEVICE", "FRONT_END", "GUIDE", "NOTES_0_3", "Breach", "Finding", "LanguageRule", "about_nodes"]
 
 #: The statements and expressions that the guide lists are those the compiler evaluates.
-GUIDE: Final = "NKI language guide (nki/get-started/nki-language-guide.rst)"
+GUIDE: Final = "NKI language guide"
 NOTES_0_3: Final = "NKI 0.3.0 release notes, Breaking Changes, and its update guide"
-#: The parser of NKI 0.2 and 0.3 as its authors published it; it refuses by a message per construct.
-FRONT_END: Final = "published source of the front end (leanprover/KLR of 2026-03-25: gather.c, Simplify.lean)"
+#: The parser of NKI 0.2 and 0.3 as its authors published it (interop/klr/gather.c, KLR/NKI/Simplify.lean).
+FRONT_END: Final = "published source of the front end (leanprover/KLR, 2026-03-25)"
 #: Comments and notes in public repositories whose kernels were compiled for a device under NKI 0.6.
-DEVICE: Final = "refusals quoted by public repositories that compiled for a device under NKI 0.6"
+DEVICE: Final = "refusals under 0.6 that public repositories quote"
 
 
 class Breach(NamedTuple):

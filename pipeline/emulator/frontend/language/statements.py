@@ -15,7 +15,6 @@ from pipeline.emulator.frontend.language.rule import (
     LanguageRule,
     about_nodes,
 )
-from pipeline.emulator.operations.table import Severity
 
 __all__ = ["RULES"]
 
@@ -147,12 +146,10 @@ RULES: Final = (
     about_nodes(
         "loop-else",
         "`else` after a loop",
-        "else after a loop: the published front end refuses it; use a flag",
+        "else after a loop: not supported in a kernel; use a flag",
         ast.For,
         ast.While,
         where=_has_else,
-        source=FRONT_END,
-        severity=Severity.WARNING,
     ),
     LanguageRule(
         "loop-in-no-reorder",

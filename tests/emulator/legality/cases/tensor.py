@@ -63,6 +63,12 @@ def activate2(**changes: Any) -> Program:
 
 CASES = [
     Case(
+        "accumulate-unwritten",
+        matmul_mx(32, 64, 64, accumulate=True),
+        matmul_mx(32, 64, 64),
+        ("nc_matmul_mx: accumulate=True", "accumulate=False"),
+    ),
+    Case(
         "dtype-target",
         transpose(psum(8, 8), view(sbuf(8, 8, dtype="uint8"), dtype="float8_e4m3fn")),
         transpose(psum(8, 8), view(sbuf(8, 8, dtype="uint8"), dtype="float8_e4m3fn"), target="trn3"),
