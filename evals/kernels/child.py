@@ -60,7 +60,7 @@ def _explained(error: BaseException, checkout: Path) -> dict[str, Any]:
     """Return the verdict that an exception amounts to, and where in the checkout it arose."""
     from pipeline.emulator.frontend import KernelError
     from pipeline.emulator.frontend.imports import explain_import
-    from pipeline.emulator.frontend.recorder import active_session
+    from pipeline.emulator.frontend.session import active_session
 
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if frame.filename.startswith(str(checkout))]

@@ -138,7 +138,8 @@ def _experts() -> tuple[Case, ...]:
               intermediate=512),
         _case("moe_bwd", "experimental.moe.test_bwmm_bwd",
               "TestMoeBlockwiseMatMulBwdShardHAffinityHDroplessLnc2."
-              "test_moe_blockwise_mm_bwd_shardH_affinityH_dropless_lnc2", 0, **sizes),
+              "test_moe_blockwise_mm_bwd_shardH_affinityH_dropless_lnc2", 0,
+              **{**sizes, "block_size": 256}),
         _case("router_topk", "core.router_topk.test_router_topk", "TestRouterTopkKernel.test_router_topk", 0),
     )
 

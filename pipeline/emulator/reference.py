@@ -16,7 +16,7 @@ from typing import Final
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.inventory import DOCUMENTED
 from pipeline.emulator.frontend.modules import installed_modules
-from pipeline.emulator.frontend.recorder import Session
+from pipeline.emulator.frontend.session import Session
 from pipeline.emulator.frontend.trace import DEFAULT_VERSION
 from pipeline.emulator.legality import RULES
 from pipeline.emulator.operations import (

@@ -17,8 +17,8 @@ from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.instructions import IsaFunction
 from pipeline.emulator.frontend.inventory import unexpected_keyword
 from pipeline.emulator.frontend.objects import NKIObject
-from pipeline.emulator.frontend.recorder import active_session, note_failure
 from pipeline.emulator.frontend.registers import VirtualRegister, allocate_register
+from pipeline.emulator.frontend.session import active_session, note_failure
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
 from pipeline.emulator.operations import OPERATIONS

@@ -13,7 +13,7 @@ from pipeline.emulator.frontend.creation import ndarray
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import named
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
-from pipeline.emulator.frontend.recorder import active_recorder
+from pipeline.emulator.frontend.session import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion, dtype_of
 from pipeline.emulator.frontend.views import contiguous

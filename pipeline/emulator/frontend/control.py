@@ -8,8 +8,8 @@ from typing import Any
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
-from pipeline.emulator.frontend.recorder import active_session, calling_line
 from pipeline.emulator.frontend.registers import VirtualRegister, allocate_register
+from pipeline.emulator.frontend.session import active_session, calling_line
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.operations import Control
 from pipeline.emulator.program.instructions import Scalar

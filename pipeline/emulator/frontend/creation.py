@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
-from pipeline.emulator.frontend.recorder import active_recorder
+from pipeline.emulator.frontend.session import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion, buffer_named, dtype_of
 from pipeline.emulator.frontend.views import contiguous

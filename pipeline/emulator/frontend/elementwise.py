@@ -10,7 +10,7 @@ from pipeline.emulator.frontend.creation import new_tile
 from pipeline.emulator.frontend.emission import activated, combined, copied, scaled
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
-from pipeline.emulator.frontend.recorder import active_recorder
+from pipeline.emulator.frontend.session import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import DType, MemoryRegion
 from pipeline.emulator.operations.operators import OPERATORS

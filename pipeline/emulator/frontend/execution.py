@@ -16,7 +16,7 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.arrays import as_array, like
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.locating import locate
-from pipeline.emulator.frontend.recorder import Session
+from pipeline.emulator.frontend.session import Session
 from pipeline.emulator.frontend.signature import TensorArgument, bind_arguments, record_kernel
 from pipeline.emulator.frontend.values import dtype_of
 from pipeline.emulator.program import ProgramError, validate
@@ -113,7 +113,7 @@ def _execute(
         raise KernelError(kind, error.message, error.line) from None
     for index, entry in zip(program.inputs, given.values(), strict=True):
         if index in written:
-            entry.array[...] = results[outputs.index(index)]
+            entry.array[...] = results[outputs.index(index)].view(entry.array.dtype)
     example = next((entry.value for entry in given.values()), None)
     handed = [like(result, example) for result in results[:returned]]
     return tuple(handed) if many else handed[0]
@@ -151,4 +151,6 @@ def _inputs(program: Program, given: Mapping[str, _Given]) -> list[Array]:
 
 def _as_stored(array: Array) -> Array:
     """Return an argument in the data type a kernel sees it in: 64-bit types arrive as 32-bit ones."""
-    return np.asarray(array, DTYPES[dtype_of(array.dtype, narrow=True)].storage)
+    storage = DTYPES[dtype_of(array.dtype, narrow=True)].storage
+    # Packed types come as structures of one word, named after the type.
+    return np.ascontiguousarray(array).view(storage) if array.dtype.names else np.asarray(array, storage)

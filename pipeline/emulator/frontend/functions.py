@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.inventory import unexpected_keyword
-from pipeline.emulator.frontend.recorder import note_failure
+from pipeline.emulator.frontend.session import note_failure
 from pipeline.emulator.operations.activations import ACTIVATIONS
 from pipeline.emulator.operations.operators import OPERATORS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.recorder import active_session
+from pipeline.emulator.frontend.session import active_session
 
 __all__ = ["num_programs", "program_id", "program_ndim"]
 

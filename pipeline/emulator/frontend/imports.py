@@ -6,7 +6,7 @@ import sys
 
 from pipeline.emulator.frontend.errors import KernelError
 from pipeline.emulator.frontend.inventory import LEGACY, legacy_dialect, missing_name
-from pipeline.emulator.frontend.recorder import Session
+from pipeline.emulator.frontend.session import Session
 
 __all__ = ["explain_import"]
 

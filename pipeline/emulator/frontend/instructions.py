@@ -15,8 +15,9 @@ from pipeline.emulator.frontend.enums import Engine
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import activation_name, operator_name
 from pipeline.emulator.frontend.inventory import unexpected_keyword
-from pipeline.emulator.frontend.recorder import Recorder, active_recorder, calling_line, note_failure
+from pipeline.emulator.frontend.recorder import Recorder
 from pipeline.emulator.frontend.registers import VirtualRegister
+from pipeline.emulator.frontend.session import active_recorder, calling_line, note_failure
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
 from pipeline.emulator.operations import (

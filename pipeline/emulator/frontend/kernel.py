@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.execution import execute_kernel
-from pipeline.emulator.frontend.recorder import active_session
+from pipeline.emulator.frontend.session import active_session
 
 __all__ = ["Kernel", "jit", "simulate"]
 

@@ -19,8 +19,8 @@ from pipeline.emulator.frontend.inventory import missing_name
 from pipeline.emulator.frontend.kernel import jit, simulate
 from pipeline.emulator.frontend.namespace import FUNCTIONS, OPERATORS
 from pipeline.emulator.frontend.objects import NKIObject
-from pipeline.emulator.frontend.recorder import Session, active_session, open_session
 from pipeline.emulator.frontend.registers import VirtualRegister
+from pipeline.emulator.frontend.session import Session, active_session, open_session
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import NL_DTYPES, DType, MemoryRegion, TileSize
 from pipeline.emulator.toolchain import available, holds

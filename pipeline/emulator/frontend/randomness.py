@@ -15,7 +15,7 @@ from pipeline.emulator.frontend.emission import copied, scaled
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import named
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
-from pipeline.emulator.frontend.recorder import active_recorder
+from pipeline.emulator.frontend.session import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion
 

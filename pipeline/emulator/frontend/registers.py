@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.recorder import active_recorder, active_session
+from pipeline.emulator.frontend.session import active_recorder, active_session
 
 __all__ = ["RegisterExpression", "VirtualRegister", "allocate_register", "as_expression"]
 

@@ -22,7 +22,7 @@ from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.imports import explain_import
 from pipeline.emulator.frontend.locating import locate, position_of, their_traceback
 from pipeline.emulator.frontend.modules import installed_modules
-from pipeline.emulator.frontend.recorder import Session
+from pipeline.emulator.frontend.session import Session
 from pipeline.emulator.frontend.trace import DEFAULT_VERSION
 from pipeline.emulator.program import DEFAULT_LIMITS
 from pipeline.emulator.targets import Target, target_named

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.recorder import Recorder, Session
+from pipeline.emulator.frontend.recorder import Recorder
+from pipeline.emulator.frontend.session import Session
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion, dtype_of
 from pipeline.emulator.frontend.views import contiguous

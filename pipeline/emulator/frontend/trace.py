@@ -16,7 +16,7 @@ from pipeline.emulator.frontend.imports import explain_import
 from pipeline.emulator.frontend.kernel import Kernel
 from pipeline.emulator.frontend.language import assigned_names, check_kernel, parse
 from pipeline.emulator.frontend.modules import installed_modules
-from pipeline.emulator.frontend.recorder import Session
+from pipeline.emulator.frontend.session import Session
 from pipeline.emulator.frontend.signature import InputSpec, bind_inputs, record_kernel
 from pipeline.emulator.program import DEFAULT_LIMITS, Program
 from pipeline.emulator.targets import target_named

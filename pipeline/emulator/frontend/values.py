@@ -60,7 +60,9 @@ def _numpy_name(value: object) -> str | None:
     if value is None or not isinstance(value, type | np.dtype):
         return None
     try:
-        name = np.dtype(value).name
+        dtype = np.dtype(value)
+        # A packed type comes from NumPy as a structure of one word that bears its name.
+        name = dtype.names[0] if dtype.names is not None and len(dtype.names) == 1 else dtype.name
     except TypeError:
         return None
     return "bool_" if name == "bool" else name

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from pipeline.emulator.dtypes import DTYPES
+from pipeline.emulator.legality.coverage import reads_of
 from pipeline.emulator.legality.rules import Breach, Geometry, Rule, Subject
+from pipeline.emulator.operations import Severity
 from pipeline.emulator.program.geometry import may_overlap
 
 __all__ = ["RULES"]
@@ -88,25 +90,59 @@ def _merge(dims: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
     return merged
 
 
-def _destination_overlap(geometry: Geometry) -> str | None:
-    if not geometry.written or not may_overlap(geometry.dims):
-        return None
-    strides, shape = zip(*geometry.dims, strict=True)
-    return (
-        f"{list(shape)} with strides {list(strides)} writes an element more than once: write each element "
-        "once "
-        "(a broadcast view is for reading)"
-    )
+def _overlaps(subject: Subject) -> Iterator[tuple[Geometry, int, int, bool]]:
+    """Yield each write that touches an element twice: how, where, and whether nobody reads the tensor after.
+
+    A stride of 0 to a tensor that nobody reads is a sink: how a kernel throws away what it has no use for
+    (nki-library's core/qkv does).
+    """
+    last_read: dict[int, int] = {}
+    for position, (instruction, index) in enumerate(
+        zip(subject.program.instructions, subject.resolution.indices, strict=True)
+    ):
+        for name, pattern in reads_of(subject.resolution.calls[index].operation, instruction):
+            last_read[subject.program.patterns[pattern].tensor] = position
+    outputs = set(subject.program.outputs)
+    for geometry, uses in subject.geometries.items():
+        if not geometry.written or not may_overlap(geometry.dims):
+            continue
+        moving = [dim for dim in geometry.dims if dim[0] != 0]
+        for position, slot in uses.values():
+            pattern = subject.program.instructions[position].tensors[slot]
+            tensor = subject.program.patterns[pattern].tensor
+            unread = last_read.get(tensor, -1) <= position and tensor not in outputs
+            yield geometry, position, slot, unread and not may_overlap(moving)
+
+
+def _destination_overlap(subject: Subject) -> Iterator[Breach]:
+    for geometry, position, slot, is_sink in _overlaps(subject):
+        if not is_sink:
+            strides, shape = zip(*geometry.dims, strict=True)
+            yield Breach(
+                f"{subject.argument(position, slot)} {list(shape)} with strides {list(strides)} writes an "
+                "element more than once: write each element once (a broadcast view is for reading)",
+                subject.program.instructions[position].line,
+            )
+
+
+def _destination_sink(subject: Subject) -> Iterator[Breach]:
+    for _, position, slot, is_sink in _overlaps(subject):
+        if is_sink:
+            yield Breach(
+                f"{subject.argument(position, slot)} writes its elements over one another and nobody reads "
+                "them: which value stays is not documented",
+                subject.program.instructions[position].line,
+            )
 
 
 def _rule(
-    rule: str, judge: Callable[[Geometry], str | None], source: str, *, on_chip_only: bool = True
+    rule: str, judge: Callable[[Geometry], str | None], source: str
 ) -> Rule:
     """Return the rule that judges every distinct geometry once and names each line that uses a bad one."""
 
     def find(subject: Subject) -> Iterator[Breach]:
         for geometry, uses in subject.geometries.items():
-            if on_chip_only and geometry.memory == "hbm":
+            if geometry.memory == "hbm":
                 continue
             fault = judge(geometry)
             if fault is not None:
@@ -122,10 +158,11 @@ RULES: Final = (
     _rule("view-width", _view_width, "NkiTensor.view: element sizes must divide"),
     _rule("partition-start", _partition_start, _SOURCE),
     _rule("free-dimensions", _free_dimensions, _SOURCE),
-    _rule(
-        "destination-overlap",
-        _destination_overlap,
-        "an overlapping write has no defined order",
-        on_chip_only=False,
+    Rule("destination-overlap", _destination_overlap, "an overlapping write has no defined order"),
+    Rule(
+        "destination-sink",
+        _destination_sink,
+        "nki-library core/qkv writes unwanted values through a stride of 0",
+        severity=Severity.WARNING,
     ),
 )

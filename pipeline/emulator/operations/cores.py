@@ -8,12 +8,13 @@ for bit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations.arguments import choice, destination, source
 from pipeline.emulator.operations.call import Call, Kernel, Participant
 from pipeline.emulator.operations.errors import MeetingError
+from pipeline.emulator.operations.groups import view_of
 from pipeline.emulator.operations.limits import agree
 from pipeline.emulator.operations.table import Limit, Meeting, Operation, Parameter, ParameterKind
 
@@ -39,21 +40,14 @@ def _bind_barrier(call: Call) -> Kernel:
 
 
 def _bind_exchange(call: Call) -> Kernel:
-    source_slot = call.operation.tensor_slots["src"]
-    destination_slot = call.operation.tensor_slots["dst"]
-
     def exchange(participants: Sequence[Participant]) -> None:
         _same_operation(participants)
         _matching_routes(participants)
         # Every tile is read before any is written: dst of one core may be src of the same core.
-        sent: list[Any] = []
+        sent = [view_of(participant, "src").copy() for participant in participants]
         for participant in participants:
-            tile = participant.views[source_slot]
-            sent.append(None if tile is None else tile.copy())
-        for participant in participants:
-            received, tile = sent[_core(participant, "recv_from_rank")], participant.views[destination_slot]
-            if tile is not None:
-                tile[...] = received.reshape(tile.shape)
+            tile = view_of(participant, "dst")
+            tile[...] = sent[_core(participant, "recv_from_rank")].reshape(tile.shape)
 
     return exchange
 

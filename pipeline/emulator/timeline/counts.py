@@ -64,8 +64,9 @@ class Counts:
         dma_transfers: DMA instructions, exchanges between two cores by DMA included.
         dma_bytes: Bytes moved by them.
         dma_descriptors: Contiguous runs they consist of; the shorter run of the two sides governs.
-        tensor_flops: Two per multiply-add of matmuls, by rate class: ``bf16`` (all narrow types and tfloat32),
-            ``fp32`` (a quarter of the rate), ``fp8`` (double_row, twice) or ``mx`` (microscaling, four times).
+        tensor_flops: Two per multiply-add of matmuls, by rate class: ``bf16`` (all narrow types and
+            tfloat32), ``fp32`` (a quarter of the rate), ``fp8`` (double_row, twice the rate) or ``mx``
+            (microscaling, four times the rate).
         transpose_flops: The same for transposes on the tensor engine, which are no useful work.
         elements: Elements per engine and instruction, summed: of the largest operand.
         cycles: Engine-busy cycles per engine after the published costs, without overheads and waiting.

@@ -58,8 +58,9 @@ _SCALE: Final = "float8_e8m0fnu"
 def compute_dtypes(program: Program, computations: tuple[Computation, ...]) -> tuple[str, ...]:
     """Return the float dtypes of the operands and results of arithmetic, least precise first.
 
-    Packed types are among them, as precise as their elements. Engines compute in float32 inside, so precision is lost where an operand is read, or a result written, in
-    a narrower type. The dtypes of the program's inputs and outputs are given by its task and do not count.
+    Packed types are among them, as precise as their elements. Engines compute in float32 inside, so precision
+    is lost where an operand is read, or a result written, in a narrower type. The dtypes of the program's
+    inputs and outputs are given by its task and do not count.
 
     Args:
         program: A validated program.

@@ -103,7 +103,7 @@ def matrix_product(call: Call) -> tuple[str, int] | None:
 
 
 def engine_transpose(call: Call) -> tuple[str, int] | None:
-    """Return the same of a transpose on the tensor engine: ``2 P P F`` for [P, F], a product with an identity."""
+    """Return the same of a transpose on the tensor engine: ``2 P P F`` for [P, F], by an identity matrix."""
     if call.operation.name == "nc_matmul" and call.scalar("is_transpose"):
         return matrix_product(call)
     if call.operation.name != "nc_transpose" or call.engine != "tensor":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.emulator.frontend.modules import installed_modules
-from pipeline.emulator.frontend.recorder import Session
+from pipeline.emulator.frontend.session import Session
 from pipeline.emulator.targets import TARGETS
 from tests.emulator.frontend.kernels import IMPORTS
 

@@ -124,7 +124,7 @@ UNSOUND = {
     "scalar_value operand huge": with_scalar(4, HUGE),
     "scalar_value flag": with_scalar(2, 1),
     "scalar_value missing flag": with_scalar(2, None),
-    "scalar_value integers": with_instruction(1, scalars=("add", (1,) * 65, False, False)),
+    "scalar_value integers": with_instruction(1, scalars=("add", (1,) * 513, False, False)),
     "scalar_value integers type": with_instruction(1, scalars=("add", "1", False, False)),
     "scalar_value choice": with_instruction(0, scalars=(None, "explode", "unknown", "unknown")),
 }

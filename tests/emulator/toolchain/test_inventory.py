@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.emulator.frontend.binding import Binding
 from pipeline.emulator.frontend.modules import installed_modules
-from pipeline.emulator.frontend.recorder import Session
+from pipeline.emulator.frontend.session import Session
 from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.operations import OPERATIONS
 from pipeline.emulator.targets import TARGETS
