@@ -291,8 +291,8 @@ def print_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     print(
-        f"memory freed at last use: {peak / 1e6:.2f} MB at most while executing, of {allocated / 1e6:.0f} MB "
-        f"allocated by {len(program.tensors):,} tensors; the machine foresees {machine.peak_bytes / 1e6:.2f} MB"
+        f"memory freed at last use: at most {peak / 1e6:.2f} MB while executing, foreseen "
+        f"{machine.peak_bytes / 1e6:.2f} MB, of {allocated / 1e6:.0f} MB in {len(program.tensors):,} tensors"
     )
 
 

@@ -24,10 +24,15 @@ class ProgramBuilder:
         self.registers = 0
 
     def tensor(
-        self, shape: tuple[int, ...], dtype: str = "float32", buffer: str = "sbuf", core: int = 0
+        self,
+        shape: tuple[int, ...],
+        dtype: str = "float32",
+        buffer: str = "sbuf",
+        core: int = 0,
+        address: tuple[int, int] | None = None,
     ) -> int:
         owner = -1 if self.cores > 1 and buffer in ("hbm", "shared_hbm") else core
-        self.tensors.append(Tensor(f"t{len(self.tensors)}", shape, dtype, buffer, 1, core=owner))
+        self.tensors.append(Tensor(f"t{len(self.tensors)}", shape, dtype, buffer, 1, address, owner))
         return len(self.tensors) - 1
 
     def input(self, shape: tuple[int, ...], dtype: str = "float32") -> int:

@@ -95,10 +95,13 @@ def _binary(name: str, x: Any, y: Any, dtype: Any) -> NkiTensor:
         require_tile(x, name)
         require_tile(y, name)
         if x.shape != y.shape:
+            remedy = "use nl.broadcast_to, or give a (P, 1) operand to nisa.tensor_scalar as operand0"
+            if x.ndim != y.ndim:
+                # aws-neuron-sdk issue 1138: right in the simulator, repeated rows on the device.
+                remedy = "loop over the outer dimension, the device is known to miscompile such a broadcast"
             raise KernelError(
                 KernelErrorKind.COMPILE_ERROR,
-                f"nl.{name} of {x!r} and {y!r}: shapes must be equal, tiles are not broadcast; use "
-                "nl.broadcast_to, or nisa.tensor_scalar for a (P, 1) operand",
+                f"nl.{name} of {x!r} and {y!r}: shapes must be equal, tiles are not broadcast; {remedy}",
             )
         return combined(x, name, y, _wider(x.dtype, y.dtype) if dtype is None else dtype)
     tile = require_tile(x if isinstance(x, NkiTensor) else y, name)

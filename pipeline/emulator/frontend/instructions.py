@@ -30,7 +30,7 @@ from pipeline.emulator.operations import (
 )
 from pipeline.emulator.program import Scalar
 from pipeline.emulator.targets import ENGINES
-from pipeline.emulator.toolchain import find, holds_in
+from pipeline.emulator.toolchain import find, holds, holds_in
 
 __all__ = ["INSTRUCTIONS", "IsaFunction", "NkiInstruction"]
 
@@ -213,11 +213,7 @@ class IsaFunction:
                 raise self._wrong(parameter, value, "True or False")
             result = bool(value)
         elif kind is ParameterKind.CHOICE:
-            if not isinstance(value, Enum):
-                raise self._wrong(
-                    parameter, value, f"an enum member, one of {', '.join(sorted(parameter.choices))}"
-                )
-            result = value.name
+            result = self._choice(parameter, value)
         elif kind is ParameterKind.REGISTER or kind is ParameterKind.INDEX:
             result = self._register(parameter, value)
         else:
@@ -231,6 +227,19 @@ class IsaFunction:
                 f"does not take {parameter.name}={result}; it takes {', '.join(sorted(parameter.choices))}"
             )
         return result
+
+    def _choice(self, parameter: Parameter, value: Any) -> str:
+        """Return the name of an enum member."""
+        if isinstance(value, Enum):
+            return value.name
+        if parameter.name == "perf_mode" and isinstance(value, str) and value in parameter.choices:
+            recorder = active_recorder()
+            if holds("perf-mode-string", recorder.version, recorder.target.name):
+                return value
+            raise self._refuse(
+                f"takes perf_mode=nisa.matmul_perf_mode.{value} since NKI 0.4, not the string {value!r}"
+            )
+        raise self._wrong(parameter, value, f"an enum member, one of {', '.join(sorted(parameter.choices))}")
 
     def _register(self, parameter: Parameter, value: Any) -> Scalar:
         if isinstance(value, VirtualRegister):
@@ -291,11 +300,13 @@ class IsaFunction:
     ) -> None:
         """Turn ``accumulate=None`` into the flag it means, and note that the destination was written."""
         destination = arguments[0]
+        slot = self._operation.scalar_slots["accumulate"]
         written = None if destination is None else destination._storage.written
         if destination is None or written is None:
+            # Legality says that the destination must lie in PSUM, and reads a flag either way.
+            scalars[slot] = bool(scalars[slot])
             return
         view, width = destination._view, DTYPES[destination.dtype].itemsize
-        slot = self._operation.scalar_slots["accumulate"]
         if scalars[slot] is None:
             scalars[slot] = written.accumulates(view, width, repr(destination))
         written.mark(view, width)
@@ -316,8 +327,8 @@ class IsaFunction:
         if value is not REQUIRED:
             return self._wrong(parameter, value, wanted)
         hint = ""
-        if parameter.name == "dst":
-            hint = "; instructions return no tile: allocate one with nl.ndarray and pass it as dst"
+        if parameter.kind.in_tensors and "dst" in self._operation.tensor_slots:
+            hint = "; instructions return no tile: allocate one with nl.ndarray and pass it as dst, first"
         return self._refuse(f"misses its argument {parameter.name}{hint}; it is {self._signature()}")
 
     def _unknown_keyword(self, keyword: str, binding: Binding) -> KernelError:

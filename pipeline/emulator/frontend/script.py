@@ -27,11 +27,15 @@ from pipeline.emulator.frontend.trace import DEFAULT_VERSION
 from pipeline.emulator.program import DEFAULT_LIMITS
 from pipeline.emulator.targets import Target, target_named
 
-__all__ = ["DEFAULT_TARGET", "ScriptSession", "run_script"]
+__all__ = ["DEFAULT_TARGET", "VERSION_VARIABLE", "ScriptSession", "run_script"]
 
 #: AWS's simulator defaults to trn3; a kernel that is legal on trn2 is nearly always legal on trn3 too, and
 #: not the other way round.
 DEFAULT_TARGET: Final = "trn2"
+#: Tells the processes that a test run starts which NKI version it is for.
+VERSION_VARIABLE: Final = "NKI_GRADER_EMULATED_VERSION"
+_PLUGINS_VARIABLE: Final = "PYTEST_PLUGINS"
+_PLUGIN: Final = "pipeline.emulator.frontend.pytest_plugin"
 
 
 class ScriptSession(Session):
@@ -113,7 +117,12 @@ def run_script(
         The exit code the script ends with; 1 if it raises, after printing what and where.
     """
     session = ScriptSession(target, version)
-    variables = {SIMULATOR_VARIABLE: "1", **({} if target is None else {TARGET_VARIABLE: target})}
+    variables = {SIMULATOR_VARIABLE: "1", VERSION_VARIABLE: version}
+    if target is not None:
+        variables[TARGET_VARIABLE] = target
+    if module and path == "pytest":
+        named = os.environ.get(_PLUGINS_VARIABLE)
+        variables[_PLUGINS_VARIABLE] = f"{named},{_PLUGIN}" if named else _PLUGIN
     saved_argv, saved_path = sys.argv, sys.path
     sys.argv = [path, *argv]
     sys.path = [str(Path.cwd()) if module else str(Path(path).resolve().parent), *saved_path]
@@ -146,8 +155,8 @@ def run_script(
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for the script; afterwards those of NKI are as they were."""
-    names = (SIMULATOR_VARIABLE, TARGET_VARIABLE, PRECISION_VARIABLE)
+    """Set environment variables for the script; afterwards they, and those of NKI, are as they were."""
+    names = {SIMULATOR_VARIABLE, TARGET_VARIABLE, PRECISION_VARIABLE, *variables}
     saved = {name: os.environ.get(name) for name in names}
     os.environ.update(variables)
     try:

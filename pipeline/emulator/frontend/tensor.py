@@ -380,9 +380,10 @@ class NkiTensor:
     ) -> None:
         """Require that every partition performs the same access, inside itself."""
         if dims[0][0] != per_partition:
+            hint = "" if dims[0][0] else "; to repeat a partition, copy it with nl.broadcast_to, or from HBM"
             raise self._refuse(
                 f"ap: the partition stride is {dims[0][0]}; it must be {per_partition}, the elements per "
-                "partition"
+                f"partition{hint}"
             )
         within = start % per_partition
         lowest = within + sum(stride * (count - 1) for stride, count in dims[1:] if stride < 0)
@@ -402,13 +403,20 @@ def _width(dtype: str) -> int:
     return DTYPES[dtype].itemsize
 
 
-def _refuse_operator(symbol: str, function: str) -> Callable[..., NoReturn]:
+def _refuse_operator(method: str, symbol: str, function: str) -> Callable[..., NoReturn]:
+    remedy = f"{symbol}; use {function}"
+    if method.startswith("i"):
+        remedy = (
+            f"{symbol}=; use {function}, or write the result back as nisa.tensor_tensor(dst=x, data1=x, "
+            "data2=y, op=nl.add) does; nisa.nc_matmul accumulates products in PSUM"
+        )
+
     def refuse(self: NkiTensor, *_: object) -> NoReturn:
-        raise self._refuse(f"tensors have no operator {symbol}; use {function}")
+        raise self._refuse(f"tensors have no operator {remedy}")
 
     return refuse
 
 
 for _methods, _symbol, _function in _OPERATORS:
     for _method in _methods.split():
-        setattr(NkiTensor, f"__{_method}__", _refuse_operator(_symbol, _function))
+        setattr(NkiTensor, f"__{_method}__", _refuse_operator(_method, _symbol, _function))

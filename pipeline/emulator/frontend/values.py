@@ -101,6 +101,15 @@ class MemoryRegion(Enum):
     private_hbm = "private_hbm"
     shared_hbm = "shared_hbm"
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise MissingName(
+            KernelErrorKind.COMPILE_ERROR,
+            f"nl.{self.name} has no attribute {name!r}: allocate with nl.ndarray(shape, dtype, "
+            f"buffer=nl.{self.name}, address=...), and look at bytes as another type with tensor.view(dtype)",
+        )
+
 
 def buffer_named(value: object) -> MemoryRegion:
     """Return `value` if it is a memory.

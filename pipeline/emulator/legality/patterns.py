@@ -62,7 +62,8 @@ def _partition_start(geometry: Geometry) -> str | None:
         return None
     return (
         f"covers partitions {start} to {start + count - 1}: {count} partitions start at "
-        f"{' or '.join(map(str, allowed))}; place the tile on such a boundary or move it by DMA"
+        f"{' or '.join(map(str, allowed))}; place the tile on such a boundary, move it by DMA, or let one "
+        "instruction work on all partitions"
     )
 
 

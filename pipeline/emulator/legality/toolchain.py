@@ -7,9 +7,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipeline.emulator.legality.rules import Breach, Rule, Subject
-from pipeline.emulator.operations import REQUIRED, Call, Parameter, Severity, availability
+from pipeline.emulator.operations import (
+    OPERATIONS,
+    REQUIRED,
+    Call,
+    Control,
+    Parameter,
+    Severity,
+    availability,
+)
 from pipeline.emulator.targets import TARGETS
-from pipeline.emulator.toolchain import Keyword, find, holds_in
+from pipeline.emulator.toolchain import Keyword, find, holds, holds_in
 
 __all__ = ["RULES"]
 
@@ -94,9 +102,35 @@ def _instructions(subject: Subject) -> Iterator[Breach]:
         )
 
 
+def _nested_loops(subject: Subject) -> Iterator[Breach]:
+    program = subject.program
+    if not holds("nested-run-time-loops", program.version, program.target):
+        return
+    controls = [OPERATIONS[name].control for name in program.operations]
+    open_loops: list[list[int]] = [[] for _ in range(program.cores)]
+    for instruction in program.instructions:
+        control, loops = controls[instruction.operation], open_loops[instruction.core]
+        if control in (Control.FOR_BEGIN, Control.WHILE_BEGIN):
+            if loops:
+                yield Breach(
+                    f"a run-time loop inside that of line {loops[-1]}: until NKI 0.6 the compiler refuses "
+                    f"nested ones (NCC_ICFG018), this kernel is compiled for {program.version}; unroll one "
+                    "of them with range",
+                    instruction.line,
+                )
+            loops.append(instruction.line)
+        elif control is not None and loops:
+            loops.pop()
+
+
 RULES: Final = (
     Rule("operation-version", _version, "type stubs and release notes of NKI 0.3 to 0.6"),
     Rule("keyword-version", _keywords, "type stubs and release notes of NKI 0.3 to 0.6"),
+    Rule(
+        "nested-loops",
+        _nested_loops,
+        "aws-neuron-sdk issue 1346: NCC_ICFG018 under 0.5.0, compiles under 0.6.0; NKI 0.4.0 known issues",
+    ),
     Rule(
         "target-documented",
         _documented,

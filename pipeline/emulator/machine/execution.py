@@ -17,6 +17,7 @@ from pipeline.emulator.machine.errors import MachineError
 from pipeline.emulator.machine.memory import Array, Store, Window
 from pipeline.emulator.machine.nodes import INSTRUCTION_WORK, Lone, Loop, Node, Segment
 from pipeline.emulator.operations import OPERATIONS, Control, Meeting, Participant, Registers
+from pipeline.emulator.operations.errors import MeetingError
 from pipeline.emulator.operations.registers import register_number, value_of
 from pipeline.emulator.program.instructions import Program
 
@@ -155,6 +156,8 @@ class Execution:
                     buffers[tensor] = None
         except MemoryError:
             raise self._out_of_memory(segment.positions[at]) from None
+        except MeetingError as error:
+            raise self._unmet(segment.positions[at], error) from None
         except _NUMPY_ERRORS as error:
             raise self._misfit(segment.positions[at]) from error
 
@@ -243,7 +246,15 @@ class Execution:
         self._open(node.step[2], node.step[3])
         meeting = node.call.operation.meeting
         assert meeting is not None
-        views = [self._views[pattern] for pattern in node.step[1]]
+        resolved = self._resolve(node, registers, skips=False)
+        assert resolved is not None
+        views, moved, _ = resolved
+        if moved:
+            raise MachineError(
+                "unsupported",
+                f"{node.call.operation.name} into rows that an index tensor names is not emulated",
+                self._line(node.position),
+            )
         return Arrival(meeting, node, Participant(node.call, registers, views))
 
     def _open(self, tensors: Sequence[int], patterns: Sequence[int]) -> None:
@@ -275,6 +286,9 @@ class Execution:
 
     def _line(self, position: int) -> int:
         return self._decoded.program.instructions[position].line
+
+    def _unmet(self, position: int, error: MeetingError) -> MachineError:
+        return MachineError("meeting", str(error), self._line(position))
 
     def _out_of_memory(self, position: int) -> MachineError:
         return MachineError("memory", "not enough memory for this instruction", self._line(position))

@@ -86,13 +86,14 @@ class Machine:
         Args:
             program: Validated by `pipeline.emulator.program.validate`, and legal.
             budget: Most elements all instructions together may touch, every iteration of a loop counted.
-            memory_bytes: Most bytes of tensors alive at one time.
+            memory_bytes: Most bytes of tensors alive at one time, on all ranks together.
 
         Raises:
             MachineError: If the program exceeds `budget` or `memory_bytes`, or an instruction breaks a limit
                 of its operation.
         """
         self.program = program
+        self._memory_bytes = memory_bytes
         resolution = resolve(program)
         works = [_work(call) for call in resolution.calls]
         _check_budget(program, resolution, works, budget)
@@ -140,6 +141,12 @@ class Machine:
             MachineError: If an instruction fails, an address lies outside its tensor, or cores wait for each
                 other in vain; names the line.
         """
+        if self.peak_bytes * len(inputs_by_rank) > self._memory_bytes:
+            raise MachineError(
+                "memory",
+                f"{self.peak_bytes} bytes of tensors alive at once on each of {len(inputs_by_rank)} ranks, "
+                f"limit {self._memory_bytes}",
+            )
         executions = [
             Execution(self._decoded, self._load(inputs), poison=poison, seed=seed, rank=rank)
             for rank, inputs in enumerate(inputs_by_rank)

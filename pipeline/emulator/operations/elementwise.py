@@ -305,7 +305,7 @@ OPERATIONS: Final = (
         choose_engine=_choose_tensor_tensor_engine,
         cycles=_tensor_tensor_cycles,
         limits=(
-            agree("dst", "data1", "data2"),
+            agree("dst", "data1", "data2", for_column="give a (P, 1) tile to nisa.tensor_scalar as operand0"),
             not_both_psum("data1", "data2"),
             BITVEC_ON_INTEGERS,
             Limit("power-engine", _power_engine, "nki.isa.tensor_tensor docstring"),

@@ -20,8 +20,13 @@ def describe(operand: Operand) -> str:
     return f"{operand.memory}[{operand.partitions} partitions x {operand.free_elements} elements]"
 
 
-def agree(*names: str) -> Limit:
-    """Require the named tensors to have equal partitions and equal elements per partition."""
+def agree(*names: str, for_column: str = "") -> Limit:
+    """Require the named tensors to have equal partitions and equal elements per partition.
+
+    Args:
+        *names: Parameters, the one that the others are compared with first.
+        for_column: What to do about a (P, 1) tile where others are wider.
+    """
 
     def check(call: Call) -> Iterator[str]:
         first_name, *others = names
@@ -32,9 +37,11 @@ def agree(*names: str) -> Limit:
                 first.partitions,
                 first.free_elements,
             ):
+                is_column = (other.partitions, other.free_elements) == (first.partitions, 1)
+                remedy = for_column if is_column and for_column else "slice or broadcast one to match"
                 yield (
                     f"{first_name} is {describe(first)}, {name} is {describe(other)}: partitions and "
-                    "elements per partition must be equal; slice or broadcast one to match"
+                    f"elements per partition must be equal; {remedy}"
                 )
 
     return Limit("shape-agreement", check, _ISA)

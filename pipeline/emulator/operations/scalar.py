@@ -167,6 +167,15 @@ def idle_result(call: Call) -> Iterator[str]:
         )
 
 
+def _carried_sum(call: Call) -> Iterator[str]:
+    if call.scalar("reduce_cmd") == "reduce":
+        yield (
+            "reduce_cmd=reduce adds to what an earlier instruction left in the registers, a device-unsafe "
+            "pattern: where the compiler recomputes a producer, one public kernel got wrong sums; sum each "
+            "chunk with reset_reduce and add the columns, or use nisa.tensor_reduce"
+        )
+
+
 def _vector_bias(call: Call) -> Iterator[str]:
     if call.operand("bias") is None and call.scalar("bias") is not None:
         yield "bias must be a (P, 1) tile on NeuronCore-v2: memset one"
@@ -236,6 +245,12 @@ OPERATIONS: Final = (
         limits=(
             *_SHARED_LIMITS,
             Limit("activation-idle-result", idle_result, _DOCSTRING, severity=Severity.WARNING),
+            Limit(
+                "activation-carried-sum",
+                _carried_sum,
+                "one public record on trn2: rel-L2 7.04, 75 % more HBM reads (facts/nki_bug_reports.md 47)",
+                severity=Severity.WARNING,
+            ),
         ),
         fidelity=_fidelity,
         source="nki.isa.activation, NKI 0.6; facts/nki.md sections 3.1 and 4.3",

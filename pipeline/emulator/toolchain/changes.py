@@ -45,6 +45,13 @@ _ALL: Final = (
         source=f"{_NOTES} 0.4.0, Breaking Changes; 0.3.0, note on the postponed removal",
     ),
     Change(
+        "perf-mode-string",
+        "nc_matmul takes perf_mode as a string too",
+        until="0.4",
+        source="nki-library of 2026-04-13, which passes strings under 0.3; its release notes ask for enum "
+        "members where kernels passed integers",
+    ),
+    Change(
         "dma-transpose-exact",
         "the destination of dma_transpose has exactly the transposed shape, rank included; before, a "
         "destination of lower rank was padded",
@@ -133,6 +140,12 @@ _ALL: Final = (
         since="0.5",
         targets=V4,
         source=f"{_NOTES} 0.5.0, Improvements",
+    ),
+    Change(
+        "nested-run-time-loops",
+        "a run-time loop holds no other one; since then they nest",
+        until="0.6",
+        source="aws-neuron-sdk issue 1346, NCC_ICFG018 reproduced by AWS under 0.5.0 and gone under 0.6.0",
     ),
     Change(
         "copy-on-vector-engine",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.emulator.operations import ISA_FUNCTIONS, OPERATIONS
 from pipeline.emulator.program import AccessPattern
 from pipeline.emulator.targets import ENGINES
 from tests.emulator.frontend.kernels import BODY_LINE, X, record_body, refusal, resolved
@@ -141,15 +140,6 @@ def test_a_wrong_call_names_function_argument_and_remedy(call: str, kind: str, f
     for fragment in fragments:
         assert fragment in error.message
     assert "\n" not in error.message
-
-
-@pytest.mark.parametrize(
-    "name", sorted(set(ISA_FUNCTIONS) - set(OPERATIONS) - {"get_nc_version", "get_nc_sub_version"})
-)
-def test_documented_functions_that_are_not_emulated_are_unsupported_by_name(name: str) -> None:
-    error = refusal(f"nisa.{name}(x)")
-    assert error.kind == "unsupported"
-    assert f"nisa.{name}" in error.message
 
 
 @pytest.mark.parametrize(

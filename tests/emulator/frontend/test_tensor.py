@@ -138,21 +138,6 @@ def test_what_a_tensor_cannot_do_is_refused_with_tensor_and_remedy(
         assert fragment in error.message
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "x.ap(pattern=[[512, 1], [1, 512]], vector_offset=t)",
-        "x.select(0, t)",
-        "x.vector_select(0, t)",
-        "t.indirect(t)",
-    ],
-)
-def test_run_time_addresses_are_unsupported_by_name(expression: str) -> None:
-    error = refusal(TILE + expression)
-    assert error.kind == "unsupported"
-    assert "not emulated yet" in error.message
-
-
 def test_probing_for_an_attribute_works_as_in_python() -> None:
     holds("not hasattr(t, 'device')", "getattr(t, 'device', 'none') == 'none'", "hasattr(t, 'shape')")
 

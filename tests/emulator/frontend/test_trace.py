@@ -157,16 +157,14 @@ def test_a_patched_module_does_not_reach_the_next_submission() -> None:
         ("from torch.nn import functional as F\nF.relu(1)", "unsupported", 2, ["torch.nn.functional.relu"]),
         ("import neuronxcc.nki as nki", "compile_error", 1, ["neuronxcc.nki", "0.4.0", "import nki"]),
         ("from neuronxcc import nki", "compile_error", 1, ["neuronxcc.nki"]),
-        ("import nki.collectives as cc", "unsupported", 1, ["nki.collectives"]),
         ("import nki.nl", "unsupported", 1, ["nki.nl is in no version of NKI up to 0.6"]),
         ("from nki.language import par_dim", "compile_error", 1, ["nl.par_dim was removed"]),
         (
-            "import nki.language as nl\nhasattr(nl, 'arange')\nimport nki.collectives",
+            "import nki.language as nl\nhasattr(nl, 'arange')\nimport nki.compiler",
             "unsupported",
             3,
-            ["collectives"],
+            ["compiler"],
         ),
-        ("from nki.isa import topk", "unsupported", 1, ["nisa.topk"]),
         ("from nki.isa import frob", "unsupported", 1, ["nisa.frob is in no version"]),
         (
             "import nki\n@nki.jit(platform_target='trn2')\ndef kernel(x): pass",
@@ -289,10 +287,15 @@ kernel_copy(np.zeros((128, 512), np.float32))
     assert "another kernel call" in error.message
 
 
-def test_a_kernel_for_two_cores_is_unsupported_by_name() -> None:
-    error = refused_submission(f"{IMPORTS}@nki.jit\ndef kernel(x):\n    return x\nkernel[2]")
-    assert (error.kind, error.line) == ("unsupported", 8)
-    assert "kernel[2]" in error.message
+@pytest.mark.parametrize(
+    ("grid", "target", "kind"),
+    [("3", "trn2", "compile_error"), ("2, 2", "trn2", "compile_error"), ("2", "trn1", "illegal_on_target")],
+)
+def test_a_launch_grid_is_one_core_or_two_where_there_are_two(grid: str, target: str, kind: str) -> None:
+    source = f"{IMPORTS}@nki.jit\ndef kernel(x):\n    return x\nkernel[{grid}]"
+    error = refused_submission(source, target=target)
+    assert (error.kind, error.line) == (kind, 8)
+    assert "kernel[" in error.message
 
 
 def test_an_unknown_target_is_the_callers_error() -> None:
@@ -301,7 +304,7 @@ def test_an_unknown_target_is_the_callers_error() -> None:
 
 
 def test_an_operation_the_target_lacks_is_not_recorded() -> None:
-    assert refusal("nisa.exponential(x, x)", target="trn2").kind == "unsupported"
+    assert refusal("nisa.exponential(x, x)", target="trn2").kind == "illegal_on_target"
 
 
 def test_a_refusal_that_a_helper_swallows_still_ends_the_kernel() -> None:

@@ -6,9 +6,11 @@ import pytest
 from pipeline.emulator.operations import OPERATIONS
 from pipeline.emulator.program import Offset
 from pipeline.emulator.targets import TARGETS
-from pipeline.emulator.timeline import compute_dtypes, count, mean_sizes, roofline
-from tests.emulator.legality.cases.cores import PAIR
+from pipeline.emulator.timeline import Computation, compute_dtypes, count, mean_sizes, roofline
 from tests.emulator.program_builder import ProgramBuilder
+
+#: A replica group of two ranks: their number, then the ranks.
+PAIR = (2, 0, 1)
 
 
 def mx_program():
@@ -50,9 +52,7 @@ def test_a_microscaling_matmul_computes_in_its_elements_and_not_in_its_scales():
 )
 def test_pairs_of_eight_bit_floats_are_a_rate_class_of_their_own(perf_mode, shape, rate, depth):
     builder = ProgramBuilder("trn2")
-    stationary, moving = (
-        builder.tensor((128, *shape, columns), "float8_e4m3") for columns in (64, 512)
-    )
+    stationary, moving = (builder.tensor((128, *shape, columns), "float8_e4m3") for columns in (64, 512))
     sums = builder.tensor((64, 512), "float32", "psum")
     builder.add(
         "nc_matmul", dst=sums, stationary=stationary, moving=moving, accumulate=False, perf_mode=perf_mode
@@ -81,9 +81,15 @@ def test_a_gather_reads_as_many_bytes_as_it_moves_in_runs_of_one_row():
 
 def test_a_transposing_dma_reads_rows_whatever_order_it_writes_in():
     builder = ProgramBuilder()
-    builder.add("dma_transpose", dst=builder.tensor((64, 128), "bfloat16"), src=builder.input((128, 64), "bfloat16"))
+    builder.add(
+        "dma_transpose", dst=builder.tensor((64, 128), "bfloat16"), src=builder.input((128, 64), "bfloat16")
+    )
     counts = count(builder.program())
-    assert (counts.hbm_read_bytes, counts.dma_bytes, counts.hbm_write_bytes) == (128 * 64 * 2, 128 * 64 * 2, 0)
+    assert (counts.hbm_read_bytes, counts.dma_bytes, counts.hbm_write_bytes) == (
+        128 * 64 * 2,
+        128 * 64 * 2,
+        0,
+    )
     assert counts.dma_descriptors == 1  # one contiguous matrix
 
 
@@ -161,7 +167,7 @@ def test_sizes_count_an_instruction_as_often_as_its_loop_runs_it():
     builder.registers = 1
     wide, narrow = builder.tensor((128, 512)), builder.tensor((128, 64))
     builder.add("tensor_copy", dst=wide, src=wide)
-    builder.add("for_begin", register=(0,), lower=0, upper=3, step=1)
+    builder.add("for_begin", induction=(0,), lower=0, upper=3, step=1)
     builder.add("tensor_copy", dst=narrow, src=narrow)
     builder.add("for_end")
     assert mean_sizes(builder.program()).free_elements == (512 + 3 * 64) / 4
@@ -182,6 +188,6 @@ MAKES_TENSORS = [
 
 @pytest.mark.parametrize("name", MAKES_TENSORS)
 def test_precision_is_lost_in_arithmetic_and_nowhere_else(name):
-    computation = msgspec_free_computation(name)
+    computation = Computation("vector", name, ("bfloat16",), "bfloat16", 1, 1, (1,))
     used = compute_dtypes(ProgramBuilder().program(), (computation,))
     assert used == (("bfloat16",) if name in ARITHMETIC else ())

@@ -32,6 +32,12 @@ REDUCE = "nisa.tensor_scalar_reduce(t, t, nl.add, 1.0, nl.add"
         ("0.5", f"{REDUCE})", ["misses its argument reduce_res"]),
         ("0.4", "nisa.tensor_copy_dynamic_src(t, t)", ["was removed in NKI 0.4", "scalar_offset"]),
         ("0.3", "nl.arange(4)", ["nl.arange was removed", "neuronxcc.nki"]),
+        (
+            "0.4",
+            "nisa.nc_matmul(t, t, t, perf_mode='double_row')",
+            ["perf_mode=nisa.matmul_perf_mode.double_row since NKI 0.4", "not the string 'double_row'"],
+        ),
+        ("0.3", "nisa.nc_matmul(t, t, t, perf_mode='triple_row')", ["perf_mode must be an enum member"]),
     ],
 )
 def test_what_the_version_lacks_is_a_compile_error_that_names_the_version(
@@ -51,6 +57,7 @@ def test_what_the_version_lacks_is_a_compile_error_that_names_the_version(
         ("0.4", "nisa.dma_copy(t, x, priority=1)"),
         ("0.6", "assert hasattr(nl, 'fori_loop') and hasattr(nisa, 'topk')"),
         ("0.5", "assert not hasattr(nl, 'fori_loop') and not hasattr(nisa, 'topk')"),
+        ("0.3", "nisa.nc_matmul(t, t, t, perf_mode='double_row')"),
         ("0.3", "assert not hasattr(nl, 'bypass') and not hasattr(nisa, 'activate2')"),
     ],
 )

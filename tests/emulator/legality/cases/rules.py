@@ -100,12 +100,6 @@ CASES = [
         ("5 free dimensions", "limit 4"),
     ),
     Case(
-        "destination-overlap",
-        copy(view(WIDE, (64, 128), (0, 8)), sbuf(128, 8)),
-        copy(sbuf(128, 8), view(WIDE, (64, 128), (0, 8))),
-        ("dst", "more than once"),
-    ),
-    Case(
         "operation-engine", copy(WIDE, WIDE, engine="tensor"), copy(WIDE, WIDE, engine="gpsimd"), ("tensor",)
     ),
     Case(
