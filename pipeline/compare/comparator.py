@@ -101,7 +101,10 @@ def compare_output(
     )
     passed = rel_l2 <= limits.rel_l2 and row_passes and elementwise_passes
     beyond = ~(elementwise <= limits.elementwise)
-    return Comparison(passed, _explain(error, limits, passed, beyond), error)
+    message = _explain(error, limits, passed, beyond)
+    if not passed and not values.any() and reference.any():
+        message += "; every element is zero: look for a result that never reaches the output"
+    return Comparison(passed, message, error)
 
 
 _FINITE, _NAN, _POSITIVE, _NEGATIVE = range(4)

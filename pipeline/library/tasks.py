@@ -95,7 +95,11 @@ def load_task(folder: Path) -> Task:
         solutions=_read_solutions(folder / "solutions", content, path),
     )
     for key, problem, remedy in chain(
-        _check_names(task, folder), _check_tensors(task), _check_cases(task), _check_formulas(task)
+        _check_names(task, folder),
+        _check_tensors(task),
+        _check_cases(task),
+        _check_formulas(task),
+        _check_numerics(task),
     ):
         raise TaskError.at(f"{path}, {key}", problem, remedy)
     for name, problem, remedy in _check_code(task):
@@ -255,6 +259,9 @@ def _check_formulas(task: Task) -> _Problems:
                     f"is {value} for case '{case.name}'",
                     "count what the task cannot do without",
                 )
+
+
+def _check_numerics(task: Task) -> _Problems:
     if not (task.numerics.compute_dtype in DTYPES and DTYPES[task.numerics.compute_dtype].is_float):
         floats = ", ".join(name for name, dtype in DTYPES.items() if dtype.is_float)
         yield (
@@ -262,6 +269,16 @@ def _check_formulas(task: Task) -> _Problems:
             f"'{task.numerics.compute_dtype}' is no float dtype",
             f"known: {floats}",
         )
+    for spec in task.outputs:
+        dtype = DTYPES[spec.dtype]
+        roundoff = 2.0 ** -(dtype.mantissa_bits + 1)
+        if dtype.is_float and task.numerics.elementwise < roundoff:
+            yield (
+                "numerics.elementwise",
+                f"{task.numerics.elementwise:g} is less than rounding to {spec.dtype} costs, {roundoff:.3g}: "
+                f"a correct '{spec.name}' would fail",
+                f"allow {roundoff:.3g} or more",
+            )
 
 
 def _bytes_of(spec: TensorSpec, axes: dict[str, int]) -> int:
