@@ -73,19 +73,26 @@ def test_refused():
 """
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_a_test_suite_runs_also_in_workers(tmp_path: Path, workers: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "1")])
+def test_a_test_suite_runs_also_in_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     (tmp_path / "its_kernels.py").write_text(KERNEL.partition("\nresult = ")[0])
     (tmp_path / "conftest.py").write_text("import nki\n")
     (tmp_path / "test_its_kernels.py").write_text(TESTS)
     ended = subprocess.run(
         [*EMULATE, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir=.", *workers],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ended.returncode == 1, ended.stderr
     assert "1 failed, 3 passed" in ended.stdout
-    (line,) = [line for line in ended.stdout.splitlines() if line.startswith("FAILED")]
-    assert "its_kernels.py, line 11" in line
+    (line,) = [line for line in ended.stdout.splitlines() if line.startswith("E ")]
+    assert "its_kernels.py, line 11: " in line
+    assert "129 exceeds architecture limitation of 128" in line
     assert "pipeline/emulator" not in ended.stdout
 
 

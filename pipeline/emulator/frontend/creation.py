@@ -164,7 +164,7 @@ def _sizes(shape: Any) -> tuple[int, ...]:
             "nl.ndarray: the shape must be a tuple of integers known at compile time, not "
             f"{str(shape)[:60]!r}",
         ) from None
-    if not sizes or any(size < 1 for size in sizes):
+    if not sizes or min(sizes) < 1:
         raise KernelError(
             KernelErrorKind.COMPILE_ERROR, f"nl.ndarray: shape {sizes}; every size must be at least 1"
         )
@@ -174,6 +174,12 @@ def _sizes(shape: Any) -> tuple[int, ...]:
 def _check_tile(tile: NkiTensor, target: Target, address: tuple[int, int]) -> None:
     """Refuse a tile that no on-chip memory could hold, where its author can see it."""
     shape = tile.shape
+    in_sbuf = tile._storage.memory == "sbuf"
+    capacity = target.sbuf_bytes_per_partition if in_sbuf else target.psum_bytes_per_partition
+    needed = tile._storage.size // shape[0] * DTYPES[tile.dtype].itemsize
+    partition, byte = address
+    if len(shape) > 1 and partition + shape[0] <= target.partitions and byte + needed <= capacity:
+        return
     if len(shape) < 2:
         raise KernelError(
             KernelErrorKind.COMPILE_ERROR,
@@ -186,23 +192,18 @@ def _check_tile(tile: NkiTensor, target: Target, address: tuple[int, int]) -> No
             f"{tile!r}: size of partition dimension {shape[0]} exceeds architecture limitation of "
             f"{target.partitions}; loop over tiles of {target.partitions} rows",
         )
-    in_sbuf = tile.buffer is MemoryRegion.sbuf
-    capacity = target.sbuf_bytes_per_partition if in_sbuf else target.psum_bytes_per_partition
-    needed = tile.size // shape[0] * DTYPES[tile.dtype].itemsize
     if needed > capacity:
         raise KernelError(
             KernelErrorKind.ILLEGAL_ON_TARGET,
             f"{tile!r} needs {needed} bytes per partition; {tile.buffer.name} has {capacity} on "
             f"{target.name}; use smaller tiles",
         )
-    partition, byte = address
-    if partition + shape[0] > target.partitions or byte + needed > capacity:
-        raise KernelError(
-            KernelErrorKind.ILLEGAL_ON_TARGET,
-            f"{tile!r} at address {address} ends at partition {partition + shape[0]} and byte "
-            f"{byte + needed}; {tile.buffer.name} has {target.partitions} partitions of {capacity} bytes on "
-            f"{target.name}",
-        )
+    raise KernelError(
+        KernelErrorKind.ILLEGAL_ON_TARGET,
+        f"{tile!r} at address {address} ends at partition {partition + shape[0]} and byte "
+        f"{byte + needed}; {tile.buffer.name} has {target.partitions} partitions of {capacity} bytes on "
+        f"{target.name}",
+    )
 
 
 def _fill_value(value: Any, tensor: NkiTensor) -> float | int:

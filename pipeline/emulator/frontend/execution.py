@@ -5,8 +5,11 @@ Arrays that the kernel writes are updated in place, as `nki.simulate` documents.
 
 from __future__ import annotations
 
+import inspect
+import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -15,10 +18,12 @@ import numpy as np
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.arrays import as_array, like
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.language import Finding, check_source
 from pipeline.emulator.frontend.locating import locate
-from pipeline.emulator.frontend.session import Session
+from pipeline.emulator.frontend.session import Session, noted_files
 from pipeline.emulator.frontend.signature import TensorArgument, bind_arguments, record_kernel
 from pipeline.emulator.frontend.values import dtype_of
+from pipeline.emulator.operations import Severity
 from pipeline.emulator.program import ProgramError, validate
 from pipeline.emulator.program.instructions import Program
 
@@ -67,10 +72,38 @@ def execute_kernel(
     Raises:
         KernelError: Whatever is wrong with the kernel, with file and line.
     """
-    try:
-        return _execute(session, function, cores, args, kwargs)
-    except KernelError as error:
-        raise locate(error, function) from None
+    _check_language(session, function)
+    # For pytest, as in `Kernel.__call__`.
+    __tracebackhide__ = True
+    with noted_files() as files:
+        try:
+            return _execute(session, function, cores, args, kwargs)
+        except Exception as error:
+            if isinstance(error, KernelError) and not error.file:
+                named = files.get(error.line, set())
+                error.file = next(iter(named)) if len(named) == 1 else ""
+            locate(error, function)
+            raise
+
+
+def _check_language(session: Session, function: Callable[..., Any]) -> None:
+    """Refuse what the compiler's front end refuses in the text of a kernel's module.
+
+    Raises:
+        KernelError: For the first such construct, with file and line.
+    """
+    path = inspect.getsourcefile(inspect.unwrap(function)) if inspect.isfunction(function) else None
+    text = "".join(linecache.getlines(path)) if path is not None else ""
+    for finding in _language_findings(text, function.__name__, session.version) if text else ():
+        if finding.severity is Severity.ERROR:
+            error = KernelError(KernelErrorKind.COMPILE_ERROR, finding.message, finding.line)
+            error.file = path or ""
+            raise error
+
+
+@lru_cache(maxsize=256)
+def _language_findings(text: str, entry: str, version: str) -> tuple[Finding, ...]:
+    return tuple(check_source(text, entry, version))
 
 
 def _execute(
@@ -81,7 +114,7 @@ def _execute(
     kwargs: Mapping[str, Any],
 ) -> Any:
     # Executing is for interactive use; a child that only records must not load the machine.
-    from pipeline.emulator.legality import Severity, check, mutated_inputs
+    from pipeline.emulator.legality import check, mutated_inputs, unwritten
     from pipeline.emulator.machine import Machine, MachineError
     from pipeline.emulator.program.widening import widen
 
@@ -101,6 +134,14 @@ def _execute(
         if violation.severity is Severity.ERROR:
             raise KernelError(KernelErrorKind.ILLEGAL_ON_TARGET, violation.message, violation.line)
         session.notice(violation.message, violation.line, function)
+    for place, region in unwritten(program).items():
+        tensor = program.tensors[program.outputs[place]]
+        session.notice(
+            f"{tensor.name} is returned, but {region.count} of its elements are never written, the first at "
+            f"{list(region.first_index)}",
+            tensor.line,
+            function,
+        )
     written = [program.inputs[place] for place in mutated_inputs(program)]
     outputs = tuple(dict.fromkeys((*program.outputs, *written)))
     program = msgspec.structs.replace(program, outputs=outputs)

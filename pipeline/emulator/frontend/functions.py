@@ -13,7 +13,7 @@ from pipeline.emulator.frontend.session import note_failure
 from pipeline.emulator.operations.activations import ACTIVATIONS
 from pipeline.emulator.operations.operators import OPERATORS
 
-__all__ = ["LanguageFunction", "activation_name", "call_checked", "checked", "named", "operator_name"]
+__all__ = ["LanguageFunction", "activation_name", "checked", "named", "operator_name"]
 
 #: NumPy functions that earlier dialects took as operators, and what to write now.
 _NUMPY_NAMES: Final = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum", "sum": "add"}
@@ -39,7 +39,7 @@ class LanguageFunction:
         self.name = name
         self.operator = operator or (name if name in OPERATORS or name == "bypass" else None)
         self.activation = name if name in ACTIVATIONS else None
-        self._call = call
+        self._call = None if call is None else checked(name, call)
 
     @property
     def __name__(self) -> str:
@@ -59,7 +59,7 @@ class LanguageFunction:
             KernelError: If it is an operator and nothing else.
         """
         if self._call is not None:
-            return call_checked(self.name, self._call, args, kwargs)
+            return self._call(*args, **kwargs)
         error = KernelError(
             KernelErrorKind.COMPILE_ERROR,
             f"nl.{self.name} is an operator, not a function: pass it as op= of an nki.isa function",
@@ -77,26 +77,25 @@ def named(name: str) -> LanguageFunction:
     return LanguageFunction(name, None)
 
 
-def call_checked(
-    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Call a function of ours as ``nl.<name>``; arguments that do not fit are the kernel's error.
+def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` as `nki.language` exports it: arguments that do not fit are the kernel's error."""
 
-    Raises:
-        KernelError: If they do not fit its signature.
-    """
-    try:
-        return function(*args, **kwargs)
-    except KernelError as error:
-        note_failure(error)
-        raise
-    except TypeError as error:
-        # Raised before the function was entered, so by the binding of its arguments.
-        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except KernelError as error:
+            note_failure(error)
             raise
-        misfit = _misfit(name, function, kwargs, str(error))
-        note_failure(misfit)
-        raise misfit from None
+        except TypeError as error:
+            # Raised before the function was entered, so by the binding of its arguments.
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            misfit = _misfit(name, function, kwargs, str(error))
+            note_failure(misfit)
+            raise misfit from None
+
+    return call
 
 
 def _misfit(name: str, function: Callable[..., Any], kwargs: dict[str, Any], text: str) -> KernelError:
@@ -108,16 +107,6 @@ def _misfit(name: str, function: Callable[..., Any], kwargs: dict[str, Any], tex
     return KernelError(
         KernelErrorKind.COMPILE_ERROR, f"nl.{name} {problem}; it is nl.{name}({', '.join(parameters)})"
     )
-
-
-def checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function` as `nki.language` exports it, refusing arguments that do not fit."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return call_checked(name, function, args, kwargs)
-
-    return call
 
 
 def operator_name(value: object, where: str) -> str:

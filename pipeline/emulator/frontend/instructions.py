@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from operator import index as as_index
 from typing import Any, Final
@@ -10,16 +10,15 @@ from typing import Any, Final
 import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
-from pipeline.emulator.frontend.binding import Binding
+from pipeline.emulator.frontend.binding import Binding, Place, Role
 from pipeline.emulator.frontend.enums import Engine
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
-from pipeline.emulator.frontend.functions import activation_name, operator_name
+from pipeline.emulator.frontend.functions import LanguageFunction, activation_name, operator_name
 from pipeline.emulator.frontend.inventory import unexpected_keyword
 from pipeline.emulator.frontend.recorder import Recorder
 from pipeline.emulator.frontend.registers import VirtualRegister
 from pipeline.emulator.frontend.session import active_recorder, calling_line, note_failure
 from pipeline.emulator.frontend.tensor import NkiTensor
-from pipeline.emulator.frontend.values import MemoryRegion
 from pipeline.emulator.operations import (
     OPERATIONS,
     REQUIRED,
@@ -65,38 +64,16 @@ class NkiInstruction:
         return self
 
 
-class _Role:
-    """How an argument is taken; plain integers, as this is compared for every argument recorded."""
-
-    TENSOR = 0
-    OPERAND = 1
-    SCALAR = 2
-    ENGINE = 3
-    LIST = 4
-    NUMBERS = 5
-
-
-def _role(parameter: Parameter) -> int:
-    if parameter.kind is ParameterKind.ENGINE:
-        return _Role.ENGINE
-    if parameter.count > 1:
-        return _Role.LIST if parameter.kind.in_tensors else _Role.NUMBERS
-    if parameter.kind is ParameterKind.OPERAND:
-        return _Role.OPERAND
-    return _Role.TENSOR if parameter.kind.in_tensors else _Role.SCALAR
-
-
 class IsaFunction:
     """One function of `nki.isa`."""
 
-    __slots__ = ("__name__", "_bindings", "_operation", "_parameters", "_roles")
+    __slots__ = ("__name__", "_accumulate", "_bindings", "_operation")
 
     def __init__(self, operation: Operation) -> None:
         self._operation = operation
         self.__name__ = operation.name
-        self._parameters = operation.parameters
-        self._roles = [_role(parameter) for parameter in self._parameters]
         self._bindings: dict[str, Binding] = {}
+        self._accumulate = operation.scalar_slots.get("accumulate", -1)
 
     def __repr__(self) -> str:
         return f"{'ncc' if self._operation.module == 'nki.collectives' else 'nisa'}.{self.__name__}"
@@ -115,48 +92,44 @@ class IsaFunction:
             raise
 
     def _record(self, recorder: Recorder, args: Sequence[Any], kwargs: dict[str, Any]) -> NkiInstruction:
-        binding = self._binding(recorder.version)
-        values = self._bind(binding, args, kwargs)
-        tensors: list[int] = []
-        scalars: list[Scalar] = []
-        arguments: list[NkiTensor | None] = []
+        binding = self._bindings.get(recorder.version) or self._bind(recorder.version)
+        form = (len(args), *kwargs)
+        places = binding.forms.get(form)
+        if places is None:
+            places = binding.forms[form] = self._places(binding, len(args), kwargs)
+        tensors, scalars = binding.tensors.copy(), binding.scalars.copy()
+        arguments: list[NkiTensor | None] = [None] * len(tensors)
         engine: object = None
-        for role, default, parameter, value in zip(
-            self._roles, binding.defaults, self._parameters, values, strict=False
+        for (parameter, role, default, slot, number), value in zip(
+            places, (*args, *kwargs.values()), strict=True
         ):
-            if role <= _Role.OPERAND:
-                if type(value) is NkiTensor:
-                    tensors.append(recorder.pattern_of(value))
-                    arguments.append(value)
-                    if role == _Role.OPERAND:
-                        scalars.append(None)
-                    continue
-                tensors.append(-1)
-                arguments.append(None)
-                if value is None and parameter.nullable:
-                    if role == _Role.OPERAND:
-                        scalars.append(None)
-                    continue
-                if role == _Role.TENSOR:
-                    if value is None and default is None:
-                        continue
+            if value is default:
+                continue
+            if role <= Role.OPERAND and type(value) is NkiTensor:
+                tensors[slot] = recorder.pattern_of(value)
+                arguments[slot] = value
+                if role == Role.OPERAND:
+                    scalars[number] = None
+            elif role == Role.TENSOR:
+                if value is not None or not parameter.nullable:
                     raise self._missing_or_wrong(parameter, value, "a tensor")
-            elif role == _Role.ENGINE:
-                engine = None if value is default else value
-                continue
-            elif role == _Role.LIST:
+            elif role == Role.OPERAND:
+                absent = value is None and parameter.nullable
+                scalars[number] = None if absent else self._scalar(parameter, value)
+            elif role == Role.SCALAR:
+                scalars[number] = self._scalar(parameter, value)
+            elif role == Role.ENGINE:
+                engine = value
+            elif role == Role.LIST:
                 listed = self._listed(parameter, value)
-                tensors += [-1 if tensor is None else recorder.pattern_of(tensor) for tensor in listed]
-                arguments += listed
-                continue
-            elif role == _Role.NUMBERS:
-                scalars += self._numbers(parameter, value)
-                continue
-            scalars.append(
-                value if value is default and value is not REQUIRED else self._scalar(parameter, value)
-            )
-        if "accumulate" in self._operation.scalar_slots:
-            self._resolve_accumulation(recorder, arguments, scalars)
+                arguments[slot : slot + parameter.count] = listed
+                tensors[slot : slot + parameter.count] = [
+                    -1 if tensor is None else recorder.pattern_of(tensor) for tensor in listed
+                ]
+            elif role == Role.NUMBERS:
+                scalars[number : number + parameter.count] = self._numbers(parameter, value)
+        if self._accumulate >= 0:
+            self._resolve_accumulation(arguments, scalars)
         chosen = self._choose_engine(engine, arguments, scalars)
         operation = recorder.operations.get(self.__name__)
         if operation is None:
@@ -167,68 +140,70 @@ class IsaFunction:
         )
         return NkiInstruction(position)
 
-    def _binding(self, version: str) -> Binding:
-        binding = self._bindings.get(version)
-        if binding is None:
-            binding = self._bindings[version] = Binding.of(self._operation, version)
-        return binding
+    def _bind(self, version: str) -> Binding:
+        """Return how a version of NKI takes the arguments."""
+        if version not in self._bindings:
+            self._bindings[version] = Binding.of(self._operation, version)
+        return self._bindings[version]
 
-    def _bind(self, binding: Binding, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-        """Return one value per parameter, then that of ``name``."""
-        values = list(binding.defaults)
-        if len(args) > len(binding.order):
+    def _places(self, binding: Binding, positional: int, keywords: Iterable[str]) -> tuple[Place, ...]:
+        """Return the place of each argument of a call.
+
+        Args:
+            binding: Of the version.
+            positional: How many arguments have no keyword.
+            keywords: Those of the others.
+
+        Raises:
+            KernelError: If one is unknown or given twice, or one that must be given is not.
+        """
+        if positional > len(binding.places):
             raise self._refuse(
-                f"takes {len(binding.order) - 1} arguments, {len(args)} were given: {binding.signature}"
+                f"takes {len(binding.places) - 1} arguments, {positional} were given: {binding.signature}"
             )
-        for slot, value in zip(binding.order, args, strict=False):
-            values[slot] = value
-        for keyword, value in kwargs.items():
-            slot = binding.slots.get(keyword, -1)
-            if slot < 0:
+        order = tuple(binding.places)
+        given = dict.fromkeys(order[:positional])
+        for keyword in keywords:
+            if keyword not in binding.places:
                 raise self._unknown_keyword(keyword, binding)
-            if args and slot in binding.order[: len(args)]:
+            if keyword in given:
                 raise self._refuse(f"got two values for {keyword!r}")
-            values[slot] = value
-        return values
+            given[keyword] = None
+        for name, place in binding.places.items():
+            if place.default is REQUIRED and name not in given:
+                raise self._missing_or_wrong(place.parameter, REQUIRED, "given")
+        return tuple(binding.places[name] for name in given)
 
     def _scalar(self, parameter: Parameter, value: Any) -> Scalar:
         """Return a compile-time argument as the program holds it."""
-        if value is REQUIRED:
-            raise self._missing_or_wrong(parameter, value, "given")
-        kind = parameter.kind
-        where = f"{self!r}: {parameter.name}"
-        result: Scalar
-        if kind is ParameterKind.OPERATOR:
-            result = operator_name(value, where)
-        elif kind is ParameterKind.ACTIVATION:
-            result = activation_name(value, where)
-        elif kind in (ParameterKind.NUMBER, ParameterKind.OPERAND):
-            result = _number(value)
-            if result is None:
-                raise self._wrong(
-                    parameter, value, "a number or a tile" if kind is ParameterKind.OPERAND else "a number"
-                )
-        elif kind is ParameterKind.FLAG:
-            if not isinstance(value, bool | np.bool_):
-                raise self._wrong(parameter, value, "True or False")
-            result = bool(value)
-        elif kind is ParameterKind.CHOICE:
-            result = self._choice(parameter, value)
-        elif kind is ParameterKind.REGISTER or kind is ParameterKind.INDEX:
-            result = self._register(parameter, value)
-        else:
-            result = _integers(value)
-            if result is None:
-                raise self._wrong(
-                    parameter, value, f"an integer or a list of at most {_MAX_INTEGERS}, below 2**62"
-                )
+        result: Scalar = _TAKES.get(parameter.kind, IsaFunction._integer)(self, parameter, value)
         if parameter.choices and isinstance(result, str) and result not in parameter.choices:
             raise self._refuse(
                 f"does not take {parameter.name}={result}; it takes {', '.join(sorted(parameter.choices))}"
             )
         return result
 
-    def _choice(self, parameter: Parameter, value: Any) -> str:
+    def _operator(self, parameter: Parameter, value: Any) -> Scalar:
+        known = value.operator if type(value) is LanguageFunction else None
+        return known or operator_name(value, f"{self!r}: {parameter.name}")
+
+    def _activation(self, parameter: Parameter, value: Any) -> Scalar:
+        known = value.activation if type(value) is LanguageFunction else None
+        return known or activation_name(value, f"{self!r}: {parameter.name}")
+
+    def _plain_number(self, parameter: Parameter, value: Any) -> Scalar:
+        number = _number(value)
+        if number is None:
+            wanted = "a number or a tile" if parameter.kind is ParameterKind.OPERAND else "a number"
+            raise self._wrong(parameter, value, wanted)
+        return number
+
+    def _flag(self, parameter: Parameter, value: Any) -> Scalar:
+        if not isinstance(value, bool | np.bool_):
+            raise self._wrong(parameter, value, "True or False")
+        return bool(value)
+
+    def _choice(self, parameter: Parameter, value: Any) -> Scalar:
         """Return the name of an enum member."""
         if isinstance(value, Enum):
             return value.name
@@ -240,6 +215,14 @@ class IsaFunction:
                 f"takes perf_mode=nisa.matmul_perf_mode.{value} since NKI 0.4, not the string {value!r}"
             )
         raise self._wrong(parameter, value, f"an enum member, one of {', '.join(sorted(parameter.choices))}")
+
+    def _integer(self, parameter: Parameter, value: Any) -> Scalar:
+        integers = _integers(value)
+        if integers is None:
+            raise self._wrong(
+                parameter, value, f"an integer or a list of at most {_MAX_INTEGERS}, below 2**62"
+            )
+        return integers
 
     def _register(self, parameter: Parameter, value: Any) -> Scalar:
         if isinstance(value, VirtualRegister):
@@ -281,7 +264,7 @@ class IsaFunction:
         if engine is None or engine == "unknown" or engine is Engine.unknown:
             if operation.choose_engine is None:
                 return operation.engines[0]
-            memories = [None if tensor is None else _memory(tensor.buffer) for tensor in arguments]
+            memories = [None if tensor is None else tensor._storage.memory for tensor in arguments]
             dtypes = [None if tensor is None else str(tensor.dtype) for tensor in arguments]
             return operation.choose_engine(dtypes, memories, scalars)
         if not isinstance(engine, Engine):
@@ -295,9 +278,7 @@ class IsaFunction:
             )
         return engine.name
 
-    def _resolve_accumulation(
-        self, recorder: Recorder, arguments: Sequence[NkiTensor | None], scalars: list[Scalar]
-    ) -> None:
+    def _resolve_accumulation(self, arguments: Sequence[NkiTensor | None], scalars: list[Scalar]) -> None:
         """Turn ``accumulate=None`` into the flag it means, and note that the destination was written."""
         destination = arguments[0]
         slot = self._operation.scalar_slots["accumulate"]
@@ -307,8 +288,8 @@ class IsaFunction:
             scalars[slot] = bool(scalars[slot])
             return
         view, width = destination._view, DTYPES[destination.dtype].itemsize
-        if scalars[slot] is None:
-            scalars[slot] = written.accumulates(view, width, repr(destination))
+        if scalars[self._accumulate] is None:
+            scalars[self._accumulate] = written.accumulates(view, width, destination)
         written.mark(view, width)
 
     def _require_available(self, recorder: Recorder) -> None:
@@ -334,10 +315,10 @@ class IsaFunction:
     def _unknown_keyword(self, keyword: str, binding: Binding) -> KernelError:
         known = find(self._operation.module, self._operation.name)
         later = [] if known is None else [k.since for k in known.keywords if k.name == keyword]
-        if later and keyword not in binding.slots:
+        if later and keyword not in binding.places:
             problem = f"has {keyword}= since NKI {later[-1]} only"
         else:
-            problem = unexpected_keyword(keyword, list(binding.slots))
+            problem = unexpected_keyword(keyword, list(binding.places))
         return self._refuse(f"{problem}; it is {binding.signature}")
 
     def _wrong(self, parameter: Parameter, value: object, wanted: str) -> KernelError:
@@ -347,7 +328,7 @@ class IsaFunction:
         return KernelError(kind, f"{self!r} {message}")
 
     def _signature(self) -> str:
-        return self._binding(active_recorder().version).signature
+        return self._bind(active_recorder().version).signature
 
 
 def _show(value: object) -> str:
@@ -381,9 +362,17 @@ def _integers(value: Any) -> int | tuple[int, ...] | None:
     return tuple(flat) if fitting else None
 
 
-def _memory(buffer: MemoryRegion) -> str:
-    return "hbm" if buffer in (MemoryRegion.private_hbm, MemoryRegion.shared_hbm) else buffer.value
-
+#: How an argument of each kind becomes a scalar of the program; integers where none is named.
+_TAKES: Final[dict[ParameterKind, Callable[[IsaFunction, Parameter, Any], Scalar]]] = {
+    ParameterKind.OPERATOR: IsaFunction._operator,
+    ParameterKind.ACTIVATION: IsaFunction._activation,
+    ParameterKind.NUMBER: IsaFunction._plain_number,
+    ParameterKind.OPERAND: IsaFunction._plain_number,
+    ParameterKind.FLAG: IsaFunction._flag,
+    ParameterKind.CHOICE: IsaFunction._choice,
+    ParameterKind.REGISTER: IsaFunction._register,
+    ParameterKind.INDEX: IsaFunction._register,
+}
 
 INSTRUCTIONS: Final[dict[str, Callable[..., NkiInstruction]]] = {
     name: IsaFunction(operation) for name, operation in OPERATIONS.items() if operation.module == "nki.isa"

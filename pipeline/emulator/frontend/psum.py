@@ -28,8 +28,13 @@ class WrittenRegions:
             self._by_view.add((view, width))
             self._regions.append(_region(view, width))
 
-    def accumulates(self, view: View, width: int, name: str) -> bool:
+    def accumulates(self, view: View, width: int, shown: object) -> bool:
         """Return whether a write to `view` adds to what earlier writes left there.
+
+        Args:
+            view: Of the tensor.
+            width: Bytes of its elements.
+            shown: What a message calls it.
 
         Raises:
             KernelError: If only a part of it was written before, so that no one flag is right.
@@ -47,7 +52,7 @@ class WrittenRegions:
             return False
         raise KernelError(
             KernelErrorKind.UNSUPPORTED,
-            f"nisa.nc_matmul with accumulate=None writes a part of {name} that earlier matmuls wrote and a "
+            f"nisa.nc_matmul with accumulate=None writes a part of {shown} that earlier matmuls wrote and a "
             "part they "
             "did not; pass accumulate=True or False, or allocate one PSUM tensor per accumulation group",
         )

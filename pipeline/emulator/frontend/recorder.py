@@ -17,6 +17,7 @@ from pipeline.emulator.frontend.psum import WrittenRegions
 from pipeline.emulator.frontend.session import calling_line
 from pipeline.emulator.frontend.streams import Likeness, merge
 from pipeline.emulator.frontend.values import MemoryRegion
+from pipeline.emulator.operations import memory_of
 from pipeline.emulator.program import (
     DEFAULT_LIMITS,
     FORMAT_VERSION,
@@ -38,6 +39,7 @@ DIALECT: Final = "nki"
 _MAX_NAME: Final = 200
 _MAX_RANK: Final = 16  # what `pipeline.emulator.program.validate` takes
 _ON_CHIP: Final = (MemoryRegion.sbuf, MemoryRegion.psum)
+_BUFFERS: Final = {region: region.value for region in MemoryRegion}
 
 
 @dataclass(slots=True, eq=False)
@@ -51,6 +53,7 @@ class Storage:
         buffer: Where it lies.
         size: Elements, in the declared data type.
         on_chip: Whether it lies in SBUF or PSUM.
+        memory: The memory that `buffer` is in: ``hbm``, ``sbuf`` or ``psum``.
         is_input: Whether it is a parameter of the kernel.
         written: What matrix multiplications have written; None outside PSUM.
     """
@@ -61,6 +64,7 @@ class Storage:
     buffer: MemoryRegion
     size: int
     on_chip: bool
+    memory: str
     is_input: bool
     written: WrittenRegions | None
 
@@ -142,9 +146,11 @@ class Recorder:
         index = len(self.tensors)
         line = 0 if is_input else calling_line()
         name = str(name or self._names.get(line) or f"tensor{index}")[:_MAX_NAME]
-        # A name may spell half a surrogate pair, which no encoding takes.
-        name = name.encode(errors="replace").decode()
-        _check_rank(name, len(shape))
+        if not name.isascii():
+            # It may spell half a surrogate pair, which no encoding takes.
+            name = name.encode(errors="replace").decode()
+        if len(shape) > _MAX_RANK:
+            raise _too_many_dimensions(name, len(shape))
         size = prod(shape)
         if size > DEFAULT_LIMITS.tensor_elements:
             raise KernelError(
@@ -170,11 +176,11 @@ class Recorder:
                 f"more than {DEFAULT_LIMITS.tensors} tensors; allocate fewer, larger tiles",
             )
         core = -1 if self.cores > 1 and (shared or is_input) else max(self.core, 0)
-        self.tensors.append(
-            Tensor(name, shape, dtype, "hbm" if is_input else buffer.value, line, address, core)
-        )
-        written = WrittenRegions() if buffer is MemoryRegion.psum else None
-        storage = Storage(self, index, name, buffer, size, on_chip, is_input, written)
+        where = "hbm" if is_input else _BUFFERS[buffer]
+        self.tensors.append(Tensor(name, shape, dtype, where, line, address, core))
+        memory = memory_of(where)
+        written = WrittenRegions() if memory == "psum" else None
+        storage = Storage(self, index, name, buffer, size, on_chip, memory, is_input, written)
         if shared:
             self._shared.append(storage)
         return storage
@@ -225,9 +231,9 @@ class Recorder:
         Raises:
             KernelError: If there are too many, or the tensor belongs to another kernel call.
         """
-        if tensor._pattern >= 0 and tensor._storage.recorder is self:
-            return tensor._pattern
         storage = tensor._storage
+        if tensor._pattern >= 0 and storage.recorder is self:
+            return tensor._pattern
         if storage.recorder is not self:
             raise KernelError(
                 KernelErrorKind.COMPILE_ERROR,
@@ -235,15 +241,16 @@ class Recorder:
                 "globals",
             )
         view, offsets = tensor._view, tensor._offsets
-        key = (storage.index, tensor.dtype, view, offsets)
-        index = self._pattern_indices.get(key)
-        if index is None:
-            index = self._pattern_indices[key] = len(self.patterns)
-            if index >= DEFAULT_LIMITS.patterns:
+        count = len(self.patterns)
+        key = (storage.index, tensor.dtype, view.offset, view.dims, offsets)
+        index = self._pattern_indices.setdefault(key, count)
+        if index == count:
+            if count >= DEFAULT_LIMITS.patterns:
                 raise KernelError(
                     KernelErrorKind.TOO_LARGE, f"more than {DEFAULT_LIMITS.patterns} distinct views"
                 )
-            _check_rank(f"a view of {storage.name}", len(view.dims))
+            if len(view.dims) > _MAX_RANK:
+                raise _too_many_dimensions(f"a view of {storage.name}", len(view.dims))
             self.patterns.append(
                 AccessPattern(storage.index, str(tensor.dtype), view.offset, view.dims, offsets)
             )
@@ -301,9 +308,8 @@ class Recorder:
         )
 
 
-def _check_rank(what: str, rank: int) -> None:
-    if rank > _MAX_RANK:
-        raise KernelError(
-            KernelErrorKind.TOO_LARGE,
-            f"{what} has {rank} dimensions; the emulator takes {_MAX_RANK}: leave out those of size 1",
-        )
+def _too_many_dimensions(what: str, rank: int) -> KernelError:
+    return KernelError(
+        KernelErrorKind.TOO_LARGE,
+        f"{what} has {rank} dimensions; the emulator takes {_MAX_RANK}: leave out those of size 1",
+    )

@@ -1,4 +1,4 @@
-"""The session that the calls of a submission find: which chip, which version, which kernel is being recorded."""
+"""The session that the calls of a submission find: chip, version, and the kernel being recorded."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ __all__ = [
     "active_session",
     "calling_line",
     "note_failure",
+    "noted_files",
     "open_session",
 ]
 
@@ -66,6 +67,8 @@ class Session:
 
 
 _ACTIVE: ContextVar[Session | None] = ContextVar("nki_session", default=None)
+#: Where a kernel spreads over several modules: the files that called us, by line.
+_FILES: ContextVar[dict[int, set[str]] | None] = ContextVar("nki_files", default=None)
 #: Sessions open in any thread: a thread that a script starts begins with an empty context.
 _OPEN: Final[list[Session]] = []
 
@@ -104,13 +107,24 @@ def active_recorder() -> Recorder:
     Raises:
         KernelError: If no kernel is being traced.
     """
-    session = _current()
+    session = _ACTIVE.get() or _current()
     if session is None or session.recorder is None:
         raise KernelError(
             KernelErrorKind.COMPILE_ERROR,
             "an NKI function was called outside a kernel; call it from a function decorated with @nki.jit",
         )
     return session.recorder
+
+
+@contextmanager
+def noted_files() -> Iterator[dict[int, set[str]]]:
+    """Note in which files the lines are that call us."""
+    files: dict[int, set[str]] = {}
+    token = _FILES.set(files)
+    try:
+        yield files
+    finally:
+        _FILES.reset(token)
 
 
 def note_failure(error: KernelError) -> None:
@@ -131,4 +145,7 @@ def calling_line() -> int:
         if frame.f_back is None:
             return 0
         frame = frame.f_back
+    files = _FILES.get()
+    if files is not None:
+        files.setdefault(frame.f_lineno, set()).add(frame.f_code.co_filename)
     return frame.f_lineno

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
@@ -15,6 +13,7 @@ from pipeline.emulator.frontend.tensor import NkiTensor
 from pipeline.emulator.frontend.values import MemoryRegion, dtype_of
 from pipeline.emulator.frontend.views import contiguous
 from pipeline.emulator.program import Program
+from pipeline.emulator.program.collection import paused_collection
 
 __all__ = ["InputSpec", "TensorArgument", "bind_arguments", "bind_inputs", "record_kernel"]
 
@@ -136,7 +135,7 @@ def record_kernel(
     try:
         for _ in range(cores):
             recorder.begin_core()
-            with _without_collection():
+            with paused_collection():
                 results.append(function(**_with_tensors(arguments, declared)))
             recorder.loops.require_ended()
     finally:
@@ -238,15 +237,3 @@ def _bad_result(what: str) -> KernelError:
 
 def _shown(function: Callable[..., Any], signature: inspect.Signature) -> str:
     return f"{getattr(function, '__name__', 'kernel')}({', '.join(signature.parameters)})"
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Suspend garbage collection: recording allocates much and frees nothing."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

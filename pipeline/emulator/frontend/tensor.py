@@ -19,6 +19,7 @@ from pipeline.emulator.frontend.indirection import (
 )
 from pipeline.emulator.frontend.recorder import Storage
 from pipeline.emulator.frontend.registers import RegisterExpression
+from pipeline.emulator.frontend.restrictions import refuse_operators, refuse_undated
 from pipeline.emulator.frontend.values import DType, MemoryRegion, dtype_of
 from pipeline.emulator.frontend.views import View, ViewError
 from pipeline.emulator.program.instructions import Offset
@@ -33,24 +34,6 @@ _REMOVED_METHODS: Final = {
     "assert_shape": "compare .shape with an assert",
     "T": "transpose with nisa.nc_transpose, or permute free dimensions with .permute",
 }
-#: Python's special methods, the symbol that calls them, and what NKI has instead. Equality stays identity,
-#: because kernels compare optional tensors with None.
-_OPERATORS: Final = (
-    ("add radd iadd", "+", "nl.add"),
-    ("sub rsub isub", "-", "nl.subtract"),
-    ("mul rmul imul", "*", "nl.multiply"),
-    ("truediv rtruediv itruediv", "/", "nl.multiply with nl.reciprocal"),
-    ("matmul rmatmul imatmul", "@", "nisa.nc_matmul"),
-    ("pow rpow ipow", "**", "nl.power"),
-    ("neg", "-", "nl.negative"),
-    ("lt", "<", "nl.less"),
-    ("le", "<=", "nl.less_equal"),
-    ("gt", ">", "nl.greater"),
-    ("ge", ">=", "nl.greater_equal"),
-    ("and rand iand", "&", "nl.bitwise_and"),
-    ("or ror ior", "|", "nl.bitwise_or"),
-    ("xor rxor ixor", "^", "nl.bitwise_xor"),
-)
 
 
 class NkiTensor:
@@ -60,7 +43,7 @@ class NkiTensor:
         dtype: Data type of the elements.
     """
 
-    __slots__ = ("_offsets", "_on_chip", "_pattern", "_storage", "_view", "dtype")
+    __slots__ = ("_offsets", "_pattern", "_storage", "_view", "dtype")
 
     dtype: DType
 
@@ -68,7 +51,6 @@ class NkiTensor:
         self._storage = storage
         self._view = view
         self._offsets = offsets
-        self._on_chip = storage.on_chip
         self._pattern = -1
         self.dtype = dtype
 
@@ -76,6 +58,10 @@ class NkiTensor:
     def shape(self) -> tuple[int, ...]:
         """Elements per dimension."""
         return self._view.shape
+
+    @property
+    def _on_chip(self) -> bool:
+        return self._storage.on_chip
 
     @property
     def name(self) -> str:
@@ -108,11 +94,11 @@ class NkiTensor:
         return prod(self.shape)
 
     def __getitem__(self, key: Any) -> NkiTensor:
-        offsets = self._offsets
+        storage, offsets = self._storage, self._offsets
         if offsets:
             require_free_dimension(self, key)
         try:
-            view = self._view.select(key, self._on_chip)
+            view = self._view.select(key, storage.on_chip)
         except ViewError as error:
             if not has_register(key):
                 raise self._refuse(f"{error}") from None
@@ -120,7 +106,7 @@ class NkiTensor:
                 view, offsets = select_by_register(self, key)
             except ViewError as problem:
                 raise self._refuse(f"{problem}") from None
-        return NkiTensor(self._storage, self.dtype, view, offsets)
+        return NkiTensor(storage, self.dtype, view, offsets)
 
     def permute(self, dims: Sequence[int]) -> NkiTensor:
         """Return a view with the dimensions reordered."""
@@ -146,9 +132,16 @@ class NkiTensor:
         """Return a view with the dimensions `start_dim` to `end_dim`, inclusive, merged."""
         return self._derive(View.flatten, start_dim, end_dim)
 
-    def reshape(self, shape: Sequence[int]) -> NkiTensor:
-        """Return a view of the same elements in another shape."""
-        return self._derive(View.reshape, tuple(shape))
+    def reshape(self, shape: Sequence[int] = (), new_shape: Sequence[int] = ()) -> NkiTensor:
+        """Return a view of the same elements in another shape.
+
+        Args:
+            shape: Elements per dimension; one may be -1.
+            new_shape: What `shape` was also called before NKI 0.5.
+        """
+        if new_shape and self._storage.recorder.version not in ("0.3", "0.4"):
+            raise self._refuse("reshape has no keyword new_shape since NKI 0.5: it is called shape")
+        return self._derive(View.reshape, tuple(shape or new_shape))
 
     def select(self, dim: int, index: int | NkiTensor | RegisterExpression) -> NkiTensor:
         """Return a view of one position along a dimension; a tensor or a register says it at run time."""
@@ -403,20 +396,5 @@ def _width(dtype: str) -> int:
     return DTYPES[dtype].itemsize
 
 
-def _refuse_operator(method: str, symbol: str, function: str) -> Callable[..., NoReturn]:
-    remedy = f"{symbol}; use {function}"
-    if method.startswith("i"):
-        remedy = (
-            f"{symbol}=; use {function}, or write the result back as nisa.tensor_tensor(dst=x, data1=x, "
-            "data2=y, op=nl.add) does; nisa.nc_matmul accumulates products in PSUM"
-        )
-
-    def refuse(self: NkiTensor, *_: object) -> NoReturn:
-        raise self._refuse(f"tensors have no operator {remedy}")
-
-    return refuse
-
-
-for _methods, _symbol, _function in _OPERATORS:
-    for _method in _methods.split():
-        setattr(NkiTensor, f"__{_method}__", _refuse_operator(_method, _symbol, _function))
+refuse_operators(NkiTensor)
+refuse_undated(NkiTensor)

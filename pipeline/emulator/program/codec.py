@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from pipeline.emulator.program.collection import paused_collection
 from pipeline.emulator.program.errors import ProgramError
 from pipeline.emulator.program.instructions import FORMAT_VERSION, Program
 from pipeline.emulator.program.limits import DEFAULT_LIMITS, ProgramLimits
@@ -34,7 +35,8 @@ def decode(data: bytes, limits: ProgramLimits = DEFAULT_LIMITS) -> Program:
             "wire_bytes", f"program of {len(data)} bytes exceeds the limit of {limits.wire_bytes}"
         )
     try:
-        program = _DECODER.decode(data)
+        with paused_collection():
+            program = _DECODER.decode(data)
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         raise ProgramError("malformed", f"not an encoded program: {error}") from None
     if program.format_version != FORMAT_VERSION:

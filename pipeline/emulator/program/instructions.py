@@ -1,7 +1,8 @@
 """The structures of a program: tensors, access patterns, instructions.
 
 They are `msgspec` structs encoded as arrays: compact on the wire, and plain attribute access in the machine's
-hot loop. Everything repeated is interned: instructions hold indices into the program's tables.
+hot loop. Everything repeated is interned: instructions hold indices into the program's tables. They hold no
+references that could form a cycle, so the garbage collector is spared the million of them (``gc=False``).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ FORMAT_VERSION: Final = 2
 Scalar = None | bool | int | float | str | tuple[int, ...]
 
 
-class Tensor(msgspec.Struct, frozen=True, array_like=True):
+class Tensor(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A tensor declaration.
 
     Attributes:
@@ -53,7 +54,7 @@ class Tensor(msgspec.Struct, frozen=True, array_like=True):
     core: int = 0
 
 
-class Constant(msgspec.Struct, frozen=True, array_like=True):
+class Constant(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a tensor holds before the program starts.
 
     Attributes:
@@ -65,7 +66,7 @@ class Constant(msgspec.Struct, frozen=True, array_like=True):
     data: bytes
 
 
-class Offset(msgspec.Struct, frozen=True, array_like=True):
+class Offset(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A part of an address that only run time knows.
 
     Attributes:
@@ -81,7 +82,7 @@ class Offset(msgspec.Struct, frozen=True, array_like=True):
     stride: int
 
 
-class AccessPattern(msgspec.Struct, frozen=True, array_like=True):
+class AccessPattern(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Which elements of a tensor an instruction touches, in which order.
 
     Element ``(i0, i1, ...)`` lies at ``offset + sum(i_k * stride_k)``, in elements of `dtype`, counted from
@@ -108,7 +109,7 @@ class AccessPattern(msgspec.Struct, frozen=True, array_like=True):
         return tuple(count for _, count in self.dims)
 
 
-class Instruction(msgspec.Struct, frozen=True, array_like=True):
+class Instruction(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One instruction.
 
     The operation's table entry names the parameters; values are split so that an integer constant can never

@@ -100,7 +100,7 @@ class KernelCode:
             yield from self._by_type.get(kind, ())
 
     def nodes(self, function: Function) -> list[ast.AST]:
-        """Return what the compiler reads of a function: defaults and body, inner functions included."""
+        """Return what the compiler reads of a function: its body, inner functions included."""
         known = self._nodes.get(function)
         if known is None:
             known = self._nodes[function] = list(_nodes_of(function))
@@ -165,8 +165,8 @@ class KernelCode:
 
 
 def _nodes_of(function: Function) -> Iterator[ast.AST]:
-    defaults = [*function.args.defaults, *(d for d in function.args.kw_defaults if d is not None)]
-    pending: list[ast.AST] = [*reversed(function.body), *reversed(defaults)]
+    # Not the defaults of parameters: Python evaluates those where the function is defined.
+    pending: list[ast.AST] = [*reversed(function.body)]
     while pending:
         node = pending.pop()
         yield node
