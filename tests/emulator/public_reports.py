@@ -75,8 +75,8 @@ CHUNKS = (
 s = nl.ndarray((128, 4), nl.float32)
 first, later = nisa.reduce_cmd.reset_reduce, nisa.reduce_cmd.{later}
 for i in range(4):
-    part = t[:, nl.ds(128 * i, 128)]
-    nisa.activation(part, nl.exp, part, reduce_op=nl.add, reduce_res=s[:, i:i + 1], reduce_cmd=later if i else first) #!
+    part, how = t[:, nl.ds(128 * i, 128)], later if i else first
+    nisa.activation(part, nl.exp, part, reduce_op=nl.add, reduce_res=s[:, i:i + 1], reduce_cmd=how) #!
 """
 )
 NESTED = (
@@ -93,14 +93,15 @@ KERNELS = (
         1,
         LOADED + "y = nl.zeros(t.shape, nl.float32)\nfor i in nl.affine_range(4):\n    y += t #!\n",
         "compile_error",
-        ("operator +=", "nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.add)", "nisa.nc_matmul accumulates"),
-        LOADED + "y = nl.zeros(t.shape, nl.float32)\nfor i in range(4):\n    nisa.tensor_tensor(y, y, t, nl.add)\n",
+        ("operator +=", "tensor_tensor(dst=x, data1=x, data2=y, op=nl.add)", "nisa.nc_matmul accumulates"),
+        LOADED + "y = nl.zeros(t.shape, nl.float32)\nfor i in range(4):\n"
+        "    nisa.tensor_tensor(y, y, t, nl.add)",
     ),
     Report(
         2,
-        "t = nl.zeros((128, 4, 64), nl.float32)\nw = nl.zeros((128, 64), nl.float32)\np = nl.multiply(t, w) #!",
+        "t = nl.zeros((128, 4, 64), nl.float32)\nw = nl.zeros((128, 64), nl.float32)\nnl.multiply(t, w) #!",
         "compile_error",
-        ("(128, 4, 64)", "(128, 64)", "not broadcast", "known to miscompile", "loop over the outer dimension"),
+        ("(128, 4, 64)", "(128, 64)", "not broadcast", "known to miscompile", "loop over the outer"),
         "t = nl.zeros((128, 4, 64), nl.float32)\nw = nl.zeros((128, 64), nl.float32)\n"
         "for i in range(4):\n    nisa.tensor_tensor(t[:, i, :], t[:, i, :], w, nl.multiply)",
     ),

@@ -1,4 +1,4 @@
-"""The language is decided on the text: a submission that patches the rules away in its own process gains nothing."""
+"""The language is decided on the text: patching its rules away in its own process gains a submission nothing."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from pipeline.types import BuildResult, CheckStatus, Owner, Severity, Submission
 from tests.redteam.conftest import GOOD, Shelf
 from tests.redteam.test_forged_programs import PATCH
 
-BLIND = "import pipeline.emulator.frontend.trace as tracer\ntracer.check_kernel = lambda *_: None\n"
+BLIND = "import sys\nsys.modules['pipeline.emulator.frontend.trace'].check_kernel = lambda *_: None\n"
 RESULT = "    return out"
 #: The compiler takes neither; they compute nothing, so the program is that of the good kernel.
 REFUSED = GOOD.replace(RESULT, f"    try:\n        pass\n    finally:\n        del left\n{RESULT}")
-#: Between the tenth and the eleventh line of the good kernel.
-TRY, DEL = 14, 17
+TRY, DEL = 15, 18
 
 
 def speak(task: Task, build: BuildResult, check: str) -> tuple[CheckStatus, set[tuple[int, ...]]]:

@@ -21,7 +21,7 @@ from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.language import Finding, check_source
 from pipeline.emulator.frontend.locating import locate
 from pipeline.emulator.frontend.session import Session, noted_files
-from pipeline.emulator.frontend.signature import TensorArgument, bind_arguments, record_kernel
+from pipeline.emulator.frontend.signature import InputSpec, TensorArgument, bind_arguments, record_kernel
 from pipeline.emulator.frontend.values import dtype_of
 from pipeline.emulator.operations import Severity
 from pipeline.emulator.program import ProgramError, validate
@@ -43,11 +43,13 @@ class _Given:
         value: As the caller passed it.
         array: The same memory as a NumPy array.
         stored: In the data type in which the kernel sees it.
+        spec: What the kernel is told of it.
     """
 
     value: Any
     array: Array
     stored: Array
+    spec: InputSpec
 
 
 def execute_kernel(
@@ -123,7 +125,7 @@ def _execute(
         name: _take(name, value, given) for name, value in bind_arguments(function, args, kwargs).items()
     }
     program, many = record_kernel(
-        session, function, arguments, {name: entry.stored for name, entry in given.items()}, cores=cores
+        session, function, arguments, {name: entry.spec for name, entry in given.items()}, cores=cores
     )
     returned = len(program.outputs)
     try:
@@ -154,7 +156,8 @@ def _execute(
         raise KernelError(kind, error.message, error.line) from None
     for index, entry in zip(program.inputs, given.values(), strict=True):
         if index in written:
-            entry.array[...] = results[outputs.index(index)].view(entry.array.dtype)
+            result = results[outputs.index(index)]
+            entry.array[...] = result.view(entry.array.dtype) if entry.array.dtype.names else result
     example = next((entry.value for entry in given.values()), None)
     handed = [like(result, example) for result in results[:returned]]
     return tuple(handed) if many else handed[0]
@@ -179,7 +182,8 @@ def _take(name: str, value: Any, given: dict[str, _Given]) -> Any:
         return value
     known = next((other for other, entry in given.items() if entry.value is value), None)
     if known is None:
-        known, given[name] = name, _Given(value, array, _as_stored(array))
+        spec = InputSpec(name, array.shape, dtype_of(array.dtype, narrow=True))
+        known, given[name] = name, _Given(value, array, _as_stored(array), spec)
     return TensorArgument(known)
 
 

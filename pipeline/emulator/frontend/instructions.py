@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.binding import Binding, Place, Role
-from pipeline.emulator.frontend.enums import Engine
+from pipeline.emulator.frontend.enums import ENUMS, Engine
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.functions import LanguageFunction, activation_name, operator_name
 from pipeline.emulator.frontend.inventory import unexpected_keyword
@@ -207,6 +207,11 @@ class IsaFunction:
         """Return the name of an enum member."""
         if isinstance(value, Enum):
             return value.name
+        if type(value) is int and (member := _member_numbered(parameter, value)) is not None:
+            recorder = active_recorder()
+            if holds("enum-integer", recorder.version, recorder.target.name):
+                return member
+            raise self._refuse(f"takes {parameter.name} as an enum member, {member}, not as {value}")
         if parameter.name == "perf_mode" and isinstance(value, str) and value in parameter.choices:
             recorder = active_recorder()
             if holds("perf-mode-string", recorder.version, recorder.target.name):
@@ -329,6 +334,14 @@ class IsaFunction:
 
     def _signature(self) -> str:
         return self._bind(active_recorder().version).signature
+
+
+def _member_numbered(parameter: Parameter, value: int) -> str | None:
+    """Return the name of the enum member with a number, None if there is none."""
+    for enum in ENUMS.values():
+        if parameter.choices <= set(enum.__members__):
+            return next((member.name for member in enum if member.value == value), None)
+    return None
 
 
 def _show(value: object) -> str:

@@ -38,7 +38,7 @@ def refuse_operators(tensor: type) -> None:
     """Make the operators of a tensor class say what NKI has instead."""
     for methods, symbol, function in _OPERATORS:
         for method in methods.split():
-            setattr(tensor, f"__{method}__", _refusal(symbol, function))
+            setattr(tensor, f"__{method}__", _refusal(method, symbol, function))
 
 
 def refuse_undated(tensor: type) -> None:
@@ -49,9 +49,16 @@ def refuse_undated(tensor: type) -> None:
             setattr(tensor, known.name, _dated(method, known.name))
 
 
-def _refusal(symbol: str, function: str) -> Callable[..., NoReturn]:
+def _refusal(method: str, symbol: str, function: str) -> Callable[..., NoReturn]:
+    remedy = f"{symbol}; use {function}"
+    if method.startswith("i"):
+        remedy = (
+            f"{symbol}=; use {function}, or write the result back as nisa.tensor_tensor(dst=x, data1=x, "
+            "data2=y, op=nl.add) does; nisa.nc_matmul accumulates products in PSUM"
+        )
+
     def refuse(self: Any, *_: object) -> NoReturn:
-        raise self._refuse(f"tensors have no operator {symbol}; use {function}")
+        raise self._refuse(f"tensors have no operator {remedy}")
 
     return refuse
 

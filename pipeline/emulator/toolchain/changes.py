@@ -52,6 +52,13 @@ _ALL: Final = (
         "members where kernels passed integers",
     ),
     Change(
+        "enum-integer",
+        "an instruction takes the number of an enum's member too",
+        until="0.4",
+        source="nki-library of 2026-04-13, whose core/subkernels pass dge_mode=3 under 0.3, against the "
+        "release notes of 0.3.0, which no longer accept raw integers",
+    ),
+    Change(
         "dma-transpose-exact",
         "the destination of dma_transpose has exactly the transposed shape, rank included; before, a "
         "destination of lower rank was padded",

@@ -200,3 +200,11 @@ def test_the_result_of_activation_reduce_may_be_none_and_not_left_out() -> None:
     assert entry.tensors["reduce_res"] is None
     error = refusal(f"{TILE}nisa.activation_reduce(t, nl.exp, t, reduce_op=nl.add)")
     assert "misses its argument reduce_res" in error.message
+
+
+def test_an_enum_number_is_taken_under_0_3_only() -> None:
+    body = f"{TILE}nisa.dma_copy(t, x, dge_mode=3)"
+    assert resolved(record_body(body, version="0.3"))[0].scalars["dge_mode"] == "none"
+    error = refusal(body, version="0.6")
+    assert error.kind == "compile_error"
+    assert "none" in error.message
