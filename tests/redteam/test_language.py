@@ -1,4 +1,4 @@
-"""The language is decided on the text: patching its rules away in its own process gains a submission nothing."""
+"""The language is decided on the text: patching its rules away in its own process helps no submission."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 from pipeline.emulator.toolchain import SURFACE, available, find
 
-__all__ = ["refuse_operators", "refuse_undated"]
+__all__ = ["refuse_operators", "refuse_undated", "take_old_keywords"]
 
 _OWNER: Final = "nki.language.NkiTensor"
 _OUR_CODE: Final = str(Path(__file__).parent) + "/"
@@ -47,6 +47,23 @@ def refuse_undated(tensor: type) -> None:
         method = vars(tensor).get(known.name)
         if known.since != "0.3" and callable(method):
             setattr(tensor, known.name, _dated(method, known.name))
+
+
+def take_old_keywords(tensor: Any) -> None:
+    """Make `reshape` take ``new_shape`` from kernels of versions that had it."""
+    method = tensor.reshape
+
+    @functools.wraps(method)
+    def reshape(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if "new_shape" in kwargs:
+            version = self._storage.recorder.version
+            known = find(_OWNER, "reshape")
+            if known is None or all(k.name != "new_shape" for k in known.keywords_in(version)):
+                raise self._refuse(f"reshape has no keyword new_shape in NKI {version}: it is called shape")
+            kwargs["shape"] = kwargs.pop("new_shape")
+        return method(self, *args, **kwargs)
+
+    tensor.reshape = reshape
 
 
 def _refusal(method: str, symbol: str, function: str) -> Callable[..., NoReturn]:

@@ -19,7 +19,7 @@ from pipeline.emulator.frontend.indirection import (
 )
 from pipeline.emulator.frontend.recorder import Storage
 from pipeline.emulator.frontend.registers import RegisterExpression
-from pipeline.emulator.frontend.restrictions import refuse_operators, refuse_undated
+from pipeline.emulator.frontend.restrictions import refuse_operators, refuse_undated, take_old_keywords
 from pipeline.emulator.frontend.values import DType, MemoryRegion, dtype_of
 from pipeline.emulator.frontend.views import View, ViewError
 from pipeline.emulator.program.instructions import Offset
@@ -132,16 +132,9 @@ class NkiTensor:
         """Return a view with the dimensions `start_dim` to `end_dim`, inclusive, merged."""
         return self._derive(View.flatten, start_dim, end_dim)
 
-    def reshape(self, shape: Sequence[int] = (), new_shape: Sequence[int] = ()) -> NkiTensor:
-        """Return a view of the same elements in another shape.
-
-        Args:
-            shape: Elements per dimension; one may be -1.
-            new_shape: What `shape` was also called before NKI 0.5.
-        """
-        if new_shape and self._storage.recorder.version not in ("0.3", "0.4"):
-            raise self._refuse("reshape has no keyword new_shape since NKI 0.5: it is called shape")
-        return self._derive(View.reshape, tuple(shape or new_shape))
+    def reshape(self, shape: Sequence[int]) -> NkiTensor:
+        """Return a view of the same elements in another shape; one size may be -1."""
+        return self._derive(View.reshape, tuple(shape))
 
     def select(self, dim: int, index: int | NkiTensor | RegisterExpression) -> NkiTensor:
         """Return a view of one position along a dimension; a tensor or a register says it at run time."""
@@ -398,3 +391,4 @@ def _width(dtype: str) -> int:
 
 refuse_operators(NkiTensor)
 refuse_undated(NkiTensor)
+take_old_keywords(NkiTensor)

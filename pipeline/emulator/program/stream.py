@@ -44,6 +44,7 @@ def check_instructions(program: Program, sizes: list[int]) -> int:
         operation = _check_instruction(index, instruction, operations, program, len(sizes))
         if operation.control is not None:
             _follow(index, operation.control, open_loops[instruction.core])
+            _check_step(index, operation, instruction)
         for pattern in instruction.tensors:
             if pattern >= 0 and cores and cores[pattern] not in (-1, instruction.core):
                 raise ProgramError(
@@ -73,6 +74,13 @@ def _follow(index: int, control: Control, loops: list[Control]) -> None:
             raise ProgramError("loop", f"instruction {index}: more than {_MAX_DEPTH} nested loops")
     elif not loops or loops.pop() is not _CLOSES[control]:
         raise ProgramError("loop", f"instruction {index}: ends a loop that did not begin")
+
+
+def _check_step(index: int, operation: Operation, instruction: Instruction) -> None:
+    slot = operation.scalar_slots.get("step")
+    step = 1 if slot is None else instruction.scalars[slot]
+    if not isinstance(step, int) or step < 1:
+        raise ProgramError("loop", f"instruction {index}: a step of {show(step)}, must be a positive integer")
 
 
 def _check_instruction(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pipeline.emulator.frontend import KernelError
 from pipeline.emulator.frontend.psum import WrittenRegions
 from pipeline.emulator.frontend.views import View, contiguous
+from pipeline.emulator.legality import check
 from tests.emulator.frontend.kernels import record_body, refusal, resolved
 
 SETUP = """
@@ -32,6 +33,13 @@ for k in range(3):
     nisa.nc_matmul(dst=p, stationary=a, moving=b)
 """
     assert accumulates(body) == [False, True, True]
+
+
+def test_a_destination_outside_psum_is_left_to_legality() -> None:
+    body = "p = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.sbuf)\nnisa.nc_matmul(p, a, b)\n"
+    assert accumulates(body) == [False]
+    (refused,) = [v for v in check(record_body(SETUP + body)) if v.rule == "operand-memory"]
+    assert "dst lies in SBUF, must lie in PSUM" in refused.message
 
 
 def test_a_tensor_allocated_in_the_loop_starts_afresh() -> None:

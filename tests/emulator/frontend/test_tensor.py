@@ -144,3 +144,14 @@ def test_probing_for_an_attribute_works_as_in_python() -> None:
 
 def test_comparing_an_optional_tensor_with_none_works() -> None:
     holds("t != None", "not (t == None)", "t == t")
+
+
+def test_methods_are_those_of_the_version_compiled_for() -> None:
+    late = TILE + "t.permute((0, 1))"
+    assert record_body(late, version="0.5")
+    error = refusal(late, version="0.4")
+    assert error.kind == "compile_error"
+    assert "since NKI 0.5" in error.message
+    renamed = TILE + "t.reshape(new_shape=(128, 2, 32))"
+    assert record_body(renamed, version="0.4")
+    assert "called shape" in refusal(renamed, version="0.5").message
