@@ -1,6 +1,6 @@
 """Run one case on one chip, in a process of its own, and leave what came of it in a file.
 
-    nki-grader emulate --target trn2 --toolchain 0.6 -m evals.kernels.child CASE CHECKOUT RESULT
+nki-grader emulate --target trn2 --toolchain 0.6 -m evals.kernels.child CASE CHECKOUT RESULT
 """
 
 from __future__ import annotations

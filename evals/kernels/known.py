@@ -1,4 +1,4 @@
-"""Cases that do not end with `ok`, each with the verdict it ends with and why that is right, or not yet right."""
+"""Cases that do not end with `ok`, each with the verdict it ends with, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running nki-library's own tests: their inputs, references and tolerances, our emulator in place of the device."""
+"""Running nki-library's own tests: their inputs, references and tolerances, our emulator as the device."""
 
 from __future__ import annotations
 
@@ -136,7 +136,9 @@ def _execute(kernel: Any) -> list[Array]:
     import nki
 
     inputs = {name.removesuffix(_ALIASED): value for name, value in (kernel.kernel_input or {}).items()}
-    copies = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in inputs.items()}
+    copies = {
+        name: value.copy() if isinstance(value, np.ndarray) else value for name, value in inputs.items()
+    }
     function = kernel.kernel_func
     launchable = function if hasattr(function, "__getitem__") else nki.jit(function)
     result = launchable[kernel.compiler_input.logical_nc_config](**copies)
@@ -184,7 +186,7 @@ def _meant(value: Any, names: Mapping[str, Any]) -> Any:
     """Return what a text like ``nl.bfloat16`` means where `names` hold; else the value."""
     import nki.language as nl
 
-    known = {"nl": nl, "np": np, "ml_dtypes": ml_dtypes, **names}
+    known = {"None": None, "nl": nl, "np": np, "ml_dtypes": ml_dtypes, **names}
     if not isinstance(value, str) or value.partition(".")[0] not in known:
         return value
     root, *attributes = value.split(".")

@@ -47,7 +47,8 @@ class Outcome:
         version: NKI version.
         target: The chip.
         shapes: Of the outputs.
-        verdict: ``ok``, ``mismatch``, ``refused``, ``unsupported``, ``upstream defect``, ``error`` or ``timeout``.
+        verdict: ``ok``, ``mismatch``, ``refused``, ``unsupported``, ``upstream defect``, ``error`` or
+            ``timeout``.
         error: Largest difference as a part of the reference's largest magnitude; None without outputs.
         seconds: What the case took, imports of upstream included, the start of Python not.
         message: Why there are no outputs.
@@ -102,7 +103,7 @@ def run_case(case: Case, target: str, checkout: Path) -> Outcome:
 
 
 def _emulate(arguments: Sequence[str], target: str, output: Path) -> None:
-    """Be ``nki-grader emulate``, in a process that has PyTorch loaded already; what is printed goes to a file."""
+    """Be ``nki-grader emulate`` in a process that has PyTorch loaded; what is printed goes to a file."""
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
@@ -128,13 +129,27 @@ def _row(outcome: Outcome) -> str:
     shapes = " ".join("x".join(map(str, shape)) or "-" for shape in outcome.shapes)
     error = "" if outcome.error is None else f"{outcome.error:.1e}"
     verdict = outcome.verdict if outcome.expected else f"{outcome.verdict} !"
-    cells = (outcome.case, outcome.version, outcome.target, shapes[:24], verdict, error, f"{outcome.seconds:.2f}")
+    cells = (
+        outcome.case,
+        outcome.version,
+        outcome.target,
+        shapes[:24],
+        verdict,
+        error,
+        f"{outcome.seconds:.2f}",
+    )
     return _COLUMNS.format(*cells) + (f"\n    {outcome.message}" if outcome.message else "")
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m evals.kernels.run", description=__doc__.partition("\n")[0])
-    for name, repository in (("sdk", "aws-neuron-sdk"), ("samples", "nki-samples"), ("library", "nki-library")):
+    parser = argparse.ArgumentParser(
+        prog="python -m evals.kernels.run", description=__doc__.partition("\n")[0]
+    )
+    for name, repository in (
+        ("sdk", "aws-neuron-sdk"),
+        ("samples", "nki-samples"),
+        ("library", "nki-library"),
+    ):
         parser.add_argument(f"--{name}", type=Path, metavar="PATH", help=f"checkout of {repository}")
     parser.add_argument("--only", action="append", metavar="TEXT", help="cases whose name holds this")
     parser.add_argument("--target", choices=("trn1", "trn2", "trn3"), help="this chip only")
@@ -160,7 +175,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         outcomes.append(run_case(case, target, checkout))
         print(_row(outcomes[-1]), flush=True)
     counts = Counter(outcome.verdict for outcome in outcomes)
-    print(f"\n{len(outcomes)} runs: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    print(
+        f"\n{len(outcomes)} runs: "
+        + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    )
     if skipped:
         print(f"skipped, as PyTorch is not installed: {len(skipped)}: {', '.join(skipped)}")
     for outcome in outcomes:

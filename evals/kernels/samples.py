@@ -9,7 +9,15 @@ import ml_dtypes
 import numpy as np
 
 from evals.kernels.case import Case, KernelCase
-from evals.kernels.sdk import Inputs, average_pool, mamba, mamba_inputs, matmul_inputs, transposed_rows, uniform
+from evals.kernels.sdk import (
+    Inputs,
+    average_pool,
+    mamba,
+    mamba_inputs,
+    matmul_inputs,
+    transposed_rows,
+    uniform,
+)
 
 __all__ = ["CASES"]
 
@@ -19,9 +27,16 @@ _MX: Final = "mxfp-matmul/mx_kernels.py"
 _BF16: Final = ml_dtypes.bfloat16
 
 
-def _kernel(name: str, path: str, entry: str, inputs: Inputs, reference: Callable[..., Any], **rest: Any) -> Case:
+def _kernel(
+    name: str, path: str, entry: str, inputs: Inputs, reference: Callable[..., Any], **rest: Any
+) -> Case:
     return KernelCase(
-        name=f"samples/{name}", path=f"{_TUTORIALS}/{path}", entry=entry, inputs=inputs, reference=reference, **rest
+        name=f"samples/{name}",
+        path=f"{_TUTORIALS}/{path}",
+        entry=entry,
+        inputs=inputs,
+        reference=reference,
+        **rest,
     )
 
 
@@ -48,23 +63,59 @@ CASES: Final[tuple[Case, ...]] = (
         )
     ),
     *(
-        _kernel(f"mx_{name}", _MX, f"kernel_{name}_mx", uniform((512, 128), (512, 512), dtype=_BF16), _matmul,
-                targets=("trn3",))
+        _kernel(
+            f"mx_{name}",
+            _MX,
+            f"kernel_{name}_mx",
+            uniform((512, 128), (512, 512), dtype=_BF16),
+            _matmul,
+            targets=("trn3",),
+        )
         for name in ("offline_quantized", "on_device_quantize_matmul", "copy_strided_quantize_matmul")
     ),
-    _kernel("average_pool", "average_pool2d/average_pool2d_nki_kernels.py", "tensor_avgpool_kernel",
-            uniform((128, 12, 8), rest=(2,)), average_pool),
-    _kernel("transpose2d", "transpose2d/transpose2d_nki_kernels.py", "tensor_transpose2D_kernel_",
-            uniform((128, 24), rest=((4, 6),)), transposed_rows),
-    _kernel("tensor_add", "tensor_addition/tensor_addition_nki_kernels.py", "nki_tensor_add",
-            uniform((256, 1024), (256, 1024)), np.add),
-    _kernel("spmd_tensor_add", "tensor_addition/spmd_tensor_addition_nki_kernels.py", "nki_tensor_add",
-            uniform((256, 1024), (256, 1024)), np.add),
+    _kernel(
+        "average_pool",
+        "average_pool2d/average_pool2d_nki_kernels.py",
+        "tensor_avgpool_kernel",
+        uniform((128, 12, 8), rest=(2,)),
+        average_pool,
+    ),
+    _kernel(
+        "transpose2d",
+        "transpose2d/transpose2d_nki_kernels.py",
+        "tensor_transpose2D_kernel_",
+        uniform((128, 24), rest=((4, 6),)),
+        transposed_rows,
+    ),
+    _kernel(
+        "tensor_add",
+        "tensor_addition/tensor_addition_nki_kernels.py",
+        "nki_tensor_add",
+        uniform((256, 1024), (256, 1024)),
+        np.add,
+    ),
+    _kernel(
+        "spmd_tensor_add",
+        "tensor_addition/spmd_tensor_addition_nki_kernels.py",
+        "nki_tensor_add",
+        uniform((256, 1024), (256, 1024)),
+        np.add,
+    ),
     *(
-        _kernel(f"mamba_{version}", "fused_mamba/mamba_nki_kernels.py", f"mamba_{version}",
-                mamba_inputs(1, 128, 4, 512), mamba)
+        _kernel(
+            f"mamba_{version}",
+            "fused_mamba/mamba_nki_kernels.py",
+            f"mamba_{version}",
+            mamba_inputs(1, 128, 4, 512),
+            mamba,
+        )
         for version in ("v1", "v2", "v3")
     ),
-    _kernel("attention_v1", "attention_fwd_performance/attention_kernels.py", "attn_fwd_v1",
-            uniform((128, 128), (128, 128), (128, 128)), _attention),
+    _kernel(
+        "attention_v1",
+        "attention_fwd_performance/attention_kernels.py",
+        "attn_fwd_v1",
+        uniform((128, 128), (128, 128), (128, 128)),
+        _attention,
+    ),
 )

@@ -1,4 +1,4 @@
-"""Modules that upstream code imports and that no machine without Neuron has, as far as our cases need them."""
+"""Modules that upstream code imports and only machines with Neuron have, as far as our cases need them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["PACKED", "installed", "static_cast"]
 
 Array = np.ndarray[Any, Any]
 
-#: Packages that upstream test code imports for reporting, uploading and remote hosts; nothing of them runs here.
+#: Packages that upstream tests import for reporting, uploading and remote hosts; nothing of them runs here.
 _UNUSED: Final = ("aws_embedded_metrics", "boto3", "fabric2", "plotext")
 
 #: Four MX elements in one: as host arrays they are words under the name of the type.
@@ -71,7 +71,7 @@ def installed(*, torch: bool = False) -> Iterator[None]:
 
 
 def static_cast(array: Any, dtype: Any) -> Array:
-    """Convert an array to a NumPy type, an NKI type by name, or a packed MX type; packed ones are unpacked first."""
+    """Convert an array to a NumPy type, an NKI type by name or a packed MX type; unpack packed ones first."""
     values = _unpacked(np.asarray(array))
     packed = next((entry for entry in PACKED.values() if entry[0] == dtype), None) or PACKED.get(str(dtype))
     if packed is None:
@@ -81,7 +81,9 @@ def static_cast(array: Any, dtype: Any) -> Array:
     codes = values.astype(element).view(np.uint8)
     if words.itemsize == 2:
         nibbles = codes.reshape(*codes.shape[:-1], -1, 4).astype(np.uint16)
-        return np.ascontiguousarray((nibbles << np.array([0, 4, 8, 12], np.uint16)).sum(-1, np.uint16)).view(words)
+        return np.ascontiguousarray((nibbles << np.array([0, 4, 8, 12], np.uint16)).sum(-1, np.uint16)).view(
+            words
+        )
     return codes.view(np.uint32).view(words)
 
 

@@ -22,7 +22,6 @@ import pytest
 from pipeline.checks import CHECKS
 from pipeline.cli.main import command_line
 from pipeline.config import Settings
-from pipeline.emulator.reference import TABLES, refresh
 from pipeline.execute.sandbox import Level
 from pipeline.library.lock import read_lock
 from pipeline.library.roots import rubrics_root
@@ -128,12 +127,6 @@ def test_every_isolation_level_is_documented_strongest_first() -> None:
 def test_the_layers_are_those_that_the_contract_enforces() -> None:
     documented = [tuple(re.findall(r"`(\w+)`", row[0])) for row in rows_under("architecture.md", "## Layers")]
     assert documented[1:] == list(LAYERS)
-
-
-def test_the_tables_of_the_emulator_are_those_of_its_registries() -> None:
-    page = (DOCS / "emulator.md").read_text()
-    assert set(re.findall(r"<!-- begin (\w+) -->", page)) == set(TABLES)
-    assert page == refresh(page), "run: .venv/bin/python -m pipeline.emulator.reference docs/emulator.md"
 
 
 def test_every_table_and_view_is_documented(tmp_path: Path) -> None:
@@ -263,7 +256,9 @@ def anchors_of(page: Path) -> set[str]:
 
 @every_page
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+    # Code may look like a link: kernel[2](x).
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")

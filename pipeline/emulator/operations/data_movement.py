@@ -50,7 +50,9 @@ def _bind_memset(call: Call) -> Kernel:
     number = value if isinstance(value, int | float) else 0
     fill: Any
     if kind.is_float or kind.storage == np.bool_:
-        fill = np.array(number).astype(kind.storage)
+        fill = np.empty((), kind.storage)
+        # A number of the language is a float32 before it is anything narrower.
+        writer(kind.name)(fill, np.array(number, np.float32))
     else:
         fill = bit_pattern(int(number), kind.storage)
 

@@ -11,7 +11,7 @@ from pipeline.emulator.frontend.modules import installed_modules
 from pipeline.emulator.frontend.session import Session
 from pipeline.emulator.operations import OPERATIONS
 from pipeline.emulator.operations.operators import OPERATORS
-from pipeline.emulator.reference.markdown import places, span, table
+from pipeline.emulator.reference.markdown import places, prose, span, table
 from pipeline.emulator.reference.operations import fidelity_of
 from pipeline.emulator.reference.sampling import sample
 from pipeline.emulator.reference.versions import SHORT
@@ -116,7 +116,7 @@ def _versions(name: Name) -> Iterator[str]:
 def _note(name: Name, status: str) -> str:
     if status == "refused":
         return OPERATORS[name.name].remedy
-    return name.instead or _NOTES.get((name.owner, name.name), "")
+    return prose(name.instead) or _NOTES.get((name.owner, name.name), "")
 
 
 def _shown(name: Name) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pipeline.emulator.targets import TARGETS
 from pipeline.emulator.toolchain import OLDEST
 
-__all__ = ["code", "places", "span", "table"]
+__all__ = ["code", "places", "prose", "span", "table"]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -19,6 +19,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def code(names: Iterable[str]) -> str:
     """Return names as code, with commas between."""
     return ", ".join(f"`{name}`" for name in names)
+
+
+def prose(text: str) -> str:
+    """Return text with code in it so that no part of it becomes a link or a tag."""
+    return text.replace("](", "]\\(").replace("<", "\\<")
 
 
 def places(targets: frozenset[str]) -> str:
