@@ -82,7 +82,10 @@ class Addresses:
             if source is None:
                 raise MachineError("illegal", "an index tensor has no memory")
             if offset.kind == "scalar":
-                shift += offset.stride * int(source.reshape(-1)[0])
+                index = int(source.reshape(-1)[0])
+                if index < 0:
+                    raise OutOfBounds(f"index {index} into {self._name(pattern)}")
+                shift += offset.stride * index
             else:
                 spread = (offset.kind, source, offset.stride)
         moved = AccessPattern(pattern.tensor, pattern.dtype, pattern.offset + shift, pattern.dims)
@@ -115,9 +118,12 @@ class Addresses:
         kind, source, stride = spread
         dims = pattern.dims or ((1, 1),)
         rows, capacity = dims[0][1], self._extent(pattern)[0]
+        # Indices count from the view's own offset: -1 is outside also where an element lies before that.
+        counted = np.ones(rows, bool)
         if kind == "vector":
             # Down the partitions first: nki.isa.dma_transpose docstring, flat_indices.
             indices = source.reshape(len(source), -1).T.reshape(-1)[:rows]
+            counted = indices >= 0
             steps = indices.astype(np.int64) * stride
             inner = _grid(dims[1:])
         else:
@@ -130,7 +136,7 @@ class Addresses:
                     f"holds {width}"
                 )
         places = (pattern.offset + steps)[:, None] + inner
-        good: Array = np.all((places >= 0) & (places < capacity), axis=1)
+        good: Array = np.all((places >= 0) & (places < capacity), axis=1) & counted
         whole = bool(good.all())
         flat = self._flat(pattern, buffers)
         gathered = flat[places if whole else np.where(good[:, None], places, 0)]

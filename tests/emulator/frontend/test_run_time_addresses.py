@@ -92,6 +92,15 @@ def test_an_index_outside_leaves_its_row_alone_where_the_kernel_says_skip():
     assert np.array_equal(out, np.concatenate([ROWS[7:8], np.zeros((2, 6), np.float32)]))
 
 
+def test_an_index_before_the_first_row_is_outside_also_where_the_view_begins_later():
+    view = "x.ap(pattern=[[6, 2], [1, 6]], offset=60, vector_offset=i, indirect_dim=0)"
+    with pytest.raises(MachineError, match="row 1"):
+        execute(gather(view, "(2, 6)"), x=ROWS, indices=np.array([[0], [-1]], np.int32))
+    source = gather(view, "(2, 6)", then=", oob_mode=nisa.oob_mode.skip")
+    (out,) = execute(source, x=ROWS, indices=np.array([[0], [-1]], np.int32))
+    assert np.array_equal(out, np.concatenate([ROWS[10:11], np.zeros((1, 6), np.float32)]))
+
+
 def test_a_whole_view_outside_is_an_error_or_skipped():
     view = "x.select(0, i).reshape((1, 6))"
     outside = np.array([[40]], np.int32)
