@@ -82,7 +82,8 @@ class Execution:
 
         Args:
             decoded: The program.
-            buffers: Contents of inputs and constants, by tensor; one-dimensional, and written to.
+            buffers: Contents of inputs and constants, by tensor; one-dimensional, and written to where the
+                program writes.
             poison: 0 or 1: what uninitialised memory holds.
             seed: Of the random number generators.
             rank: Which rank of a collective this is.
@@ -133,27 +134,16 @@ class Execution:
                     self._close(node)
 
     def _run(self, segment: Segment, registers: Registers) -> None:
-        windows, stores, buffers, views = (
-            self._decoded.windows,
-            self._decoded.stores,
-            self._buffers,
-            self._views,
-        )
-        poison = self._poison
+        views = self._views
         at = 0
         try:
             for at, step in enumerate(segment.steps):  # noqa: B007 - the handlers read it
                 kernel, patterns, opened, fresh, closed, stale = step
-                for tensor in opened:
-                    buffers[tensor] = stores[tensor].allocate(poison)
-                for pattern in fresh:
-                    buffer, shape, dtype, offset, strides = windows[pattern]  # type: ignore[misc]
-                    views[pattern] = np.ndarray(shape, dtype, buffers[buffer], offset, strides)
+                if opened or fresh:
+                    self._open(opened, fresh)
                 kernel(registers, *[views[pattern] for pattern in patterns])
-                for pattern in stale:
-                    views[pattern] = None
-                for tensor in closed:
-                    buffers[tensor] = None
+                if closed:
+                    self._end(closed, stale)
         except MemoryError:
             raise self._out_of_memory(segment.positions[at]) from None
         except MeetingError as error:

@@ -31,6 +31,7 @@ from pipeline.emulator.operations import (
     ParameterKind,
     Severity,
 )
+from pipeline.emulator.program.collection import paused_collection
 from pipeline.emulator.program.geometry import covers
 from pipeline.emulator.program.instructions import Instruction, Program
 from pipeline.emulator.program.lifetimes import Lifetimes
@@ -71,7 +72,7 @@ class Machine:
         program: What it runs.
         peak_bytes: Most bytes of tensors alive at one time.
         mutated_inputs: Positions in ``program.inputs`` of inputs that the program writes. The arrays given to
-            `run` are copied first and never change.
+            `run` never change: those that it would write, or return, are copied first.
     """
 
     def __init__(
@@ -103,14 +104,14 @@ class Machine:
         if self.peak_bytes > memory_bytes:
             message = f"{self.peak_bytes} bytes of tensors alive at once, limit {memory_bytes}"
             raise MachineError("memory", message)
-        first_lines = _first_lines(program, resolution.indices, len(resolution.calls))
         with np.errstate(all="ignore"):
             kernels = [
-                _bind(call, program.version, line)
-                for call, line in zip(resolution.calls, first_lines, strict=True)
+                _bind(call, program.version, program.instructions[position].line)
+                for call, position in zip(resolution.calls, resolution.firsts, strict=True)
             ]
-        self._decoded = _decode(program, resolution, lifetimes, pitches, kernels, works, budget)
-        self.mutated_inputs = _mutated_inputs(program, resolution.calls, resolution.indices)
+        with paused_collection():
+            self._decoded = _decode(program, resolution, lifetimes, pitches, kernels, works, budget)
+        self.mutated_inputs = _mutated_inputs(program, resolution)
 
     def run(self, inputs: Sequence[Array], *, poison: int = 0, seed: int = 0) -> list[Array]:
         """Execute the program and return its outputs: `execute` for one rank.
@@ -170,6 +171,7 @@ class Machine:
         if len(inputs) != len(program.inputs):
             raise ValueError(f"{len(inputs)} inputs given, the program takes {len(program.inputs)}")
         buffers: dict[int, Array] = {}
+        written = {program.inputs[position] for position in self.mutated_inputs}
         for index, array in zip(program.inputs, inputs, strict=True):
             tensor = program.tensors[index]
             storage = DTYPES[tensor.dtype].storage
@@ -178,7 +180,11 @@ class Machine:
                     f"input {tensor.name}: {array.dtype}{list(array.shape)} given, "
                     f"{storage}{list(tensor.shape)} declared"
                 )
-            buffers[index] = np.array(array, order="C").reshape(-1)
+            if index in written or index in program.outputs:
+                buffers[index] = np.array(array, order="C").reshape(-1)
+            else:
+                buffers[index] = np.asarray(array, order="C").reshape(-1)
+                buffers[index].flags.writeable = False
         for constant in program.constants:
             storage = DTYPES[program.tensors[constant.tensor].dtype].storage
             buffers[constant.tensor] = np.frombuffer(constant.data, storage).copy()
@@ -223,6 +229,8 @@ def _decode(
 
 def _check_budget(program: Program, resolution: Resolution, works: Sequence[int], budget: int) -> None:
     """Refuse a program that is too much work even if every loop runs once."""
+    if sum(map(works.__getitem__, resolution.indices)) <= budget:
+        return
     total = 0
     for position, index in enumerate(resolution.indices):
         total += works[index]
@@ -258,13 +266,6 @@ def _bind(call: Call, version: str, line: int) -> Kernel:
         raise MachineError("illegal", f"{name}: these arguments have no meaning", line) from error
 
 
-def _first_lines(program: Program, indices: list[int], calls: int) -> list[int]:
-    lines = [0] * calls
-    for instruction, index in zip(reversed(program.instructions), reversed(indices), strict=True):
-        lines[index] = instruction.line
-    return lines
-
-
 def _overwritten_first(program: Program, lifetimes: Lifetimes) -> set[int]:
     """Return the tensors of which nothing can be seen that their first instruction did not write."""
     overwritten: set[int] = set()
@@ -288,14 +289,15 @@ def _overwrites(program: Program, operation: Operation, instruction: Instruction
     return writes and covers(program, program.patterns[instruction.tensors[slot]])
 
 
-def _mutated_inputs(program: Program, calls: list[Call], indices: list[int]) -> tuple[int, ...]:
+def _mutated_inputs(program: Program, resolution: Resolution) -> tuple[int, ...]:
     written_slots = [
         [slot for slot, parameter in enumerate(call.operation.tensor_parameters) if parameter.kind.written]
-        for call in calls
+        for call in resolution.calls
     ]
-    written: set[int] = set()
-    for instruction, index in zip(program.instructions, indices, strict=True):
-        for slot in written_slots[index]:
-            if instruction.tensors[slot] >= 0:
-                written.add(program.patterns[instruction.tensors[slot]].tensor)
-    return tuple(position for position, tensor in enumerate(program.inputs) if tensor in written)
+    written = {
+        instruction.tensors[slot]
+        for instruction, index in zip(program.instructions, resolution.indices, strict=True)
+        for slot in written_slots[index]
+    }
+    tensors = {program.patterns[pattern].tensor for pattern in written if pattern >= 0}
+    return tuple(position for position, tensor in enumerate(program.inputs) if tensor in tensors)

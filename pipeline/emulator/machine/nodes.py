@@ -95,21 +95,29 @@ def cut(
     """
     dynamic = [bool(pattern.offsets) for pattern in program.patterns]
     any_dynamic = any(dynamic)
+    # Most instructions only compute: nothing comes into being, goes, or is to be decided.
+    eventful = lifetimes.opened.keys() | lifetimes.views.keys() | lifetimes.closed.keys()
+    simple = [_is_simple(call) for call in resolution.calls]
     stale = _stale_patterns(program, lifetimes)
     cores: list[list[Node]] = [[] for _ in range(program.cores)]
     stacks: list[list[Loop]] = [[] for _ in range(program.cores)]
     for position, (instruction, index) in enumerate(
         zip(program.instructions, resolution.indices, strict=True)
     ):
-        call, stack = resolution.calls[index], stacks[instruction.core]
+        stack = stacks[instruction.core]
         nodes = stack[-1].body if stack else cores[instruction.core]
+        work = works[index] + (INSTRUCTION_WORK if stack else 0)
+        if simple[index] and not any_dynamic and position not in eventful:
+            step: Step = (kernels[index], instruction.tensors, _NONE, _NONE, _NONE, _NONE)
+            _append(nodes, step, position, work)
+            continue
+        call = resolution.calls[index]
         opened, fresh = lifetimes.opened.get(position, _NONE), lifetimes.views.get(position, _NONE)
         closed = lifetimes.closed.get(position, _NONE)
         dying = [pattern for tensor in closed for pattern in stale[tensor]] if closed else _NONE
         control = call.operation.control
-        work = works[index] + (INSTRUCTION_WORK if stack else 0)
         if control is None:
-            step: Step = (kernels[index], instruction.tensors, opened, fresh, closed, dying)
+            step = (kernels[index], instruction.tensors, opened, fresh, closed, dying)
             if call.operation.observes:
                 step = (_observing(kernels[index], position), *step[1:])
             needs_more = call.operation.meeting is not None or (
@@ -118,13 +126,7 @@ def cut(
             if needs_more:
                 nodes.append(Lone(step, call, position, work))
             else:
-                if not nodes or not isinstance(nodes[-1], Segment):
-                    nodes.append(Segment())
-                segment = nodes[-1]
-                assert isinstance(segment, Segment)
-                segment.steps.append(step)
-                segment.positions.append(position)
-                segment.work += work
+                _append(nodes, step, position, work)
         elif control in (Control.FOR_BEGIN, Control.WHILE_BEGIN):
             loop = Loop(call, [], position, (opened, fresh))
             nodes.append(loop)
@@ -132,6 +134,22 @@ def cut(
         else:
             stack.pop().closing = (closed, dying)
     return cores
+
+
+def _is_simple(call: Call) -> bool:
+    operation = call.operation
+    return operation.control is None and operation.meeting is None and not operation.observes
+
+
+def _append(nodes: list[Node], step: Step, position: int, work: int) -> None:
+    """Add a step to the segment at the end of `nodes`, a new one if there is none."""
+    segment = nodes[-1] if nodes else None
+    if not isinstance(segment, Segment):
+        segment = Segment()
+        nodes.append(segment)
+    segment.steps.append(step)
+    segment.positions.append(position)
+    segment.work += work
 
 
 def _stale_patterns(program: Program, lifetimes: Lifetimes) -> dict[int, list[int]]:

@@ -10,14 +10,22 @@ from pipeline.emulator.program.errors import ProgramError, show
 from pipeline.emulator.program.instructions import AccessPattern, Offset, Program, Tensor
 from pipeline.emulator.program.limits import ProgramLimits
 
-__all__ = ["check_constants", "check_interface", "check_line", "check_patterns", "check_tensors"]
+__all__ = [
+    "MAX_LINE",
+    "check_constants",
+    "check_interface",
+    "check_line",
+    "check_patterns",
+    "check_tensors",
+]
 
+#: No text has more lines.
+MAX_LINE: Final = 1 << 30
 _BUFFERS: Final = frozenset({"hbm", "shared_hbm", "private_hbm", "sbuf", "psum"})
 _HBM: Final = frozenset({"hbm", "shared_hbm", "private_hbm"})
 _MAX_RANK: Final = 16
 _MAX_NAME: Final = 1024
 _MAX_STRIDE: Final = 1 << 40  # also where a dimension of one element makes it idle
-_MAX_LINE: Final = 1 << 30
 _MAX_ADDRESS: Final = 1 << 24  # bytes; beyond every on-chip memory, so that a rule can name the real limit
 _MAX_OFFSETS: Final = 4
 #: Offsets that an index tensor supplies; a pattern has one of them at most, as the hardware has.
@@ -31,7 +39,7 @@ def check_line(where: str, line: int) -> None:
     Raises:
         ProgramError: If it is negative or beyond 2**30.
     """
-    if not 0 <= line <= _MAX_LINE:
+    if not 0 <= line <= MAX_LINE:
         raise ProgramError("line", f"{where}: line {line}")
 
 
@@ -136,81 +144,84 @@ def check_patterns(program: Program, sizes: list[int], limits: ProgramLimits) ->
         ProgramError: At the first that is not well formed or leaves its tensor.
     """
     return [
-        _check_pattern(f"pattern {index}", index, pattern, program, sizes, limits)
+        _check_pattern(index, pattern, program, sizes, limits.tensor_elements)
         for index, pattern in enumerate(program.patterns)
     ]
 
 
-def _check_pattern(
-    where: str, index: int, pattern: AccessPattern, program: Program, sizes: list[int], limits: ProgramLimits
-) -> int:
+def _check_pattern(index: int, pattern: AccessPattern, program: Program, sizes: list[int], most: int) -> int:
     if not 0 <= pattern.tensor < len(sizes):
-        raise ProgramError("pattern_tensor", f"{where}: tensor {pattern.tensor} does not exist")
+        raise _malformed("pattern_tensor", index, f"tensor {pattern.tensor} does not exist")
     if pattern.dtype not in DTYPES:
-        raise ProgramError("pattern_dtype", f"{where}: dtype {show(pattern.dtype)} is unknown")
+        raise _malformed("pattern_dtype", index, f"dtype {show(pattern.dtype)} is unknown")
     if len(pattern.dims) > _MAX_RANK:
-        raise ProgramError("pattern_rank", f"{where}: {len(pattern.dims)} dimensions, limit {_MAX_RANK}")
+        raise _malformed("pattern_rank", index, f"{len(pattern.dims)} dimensions, limit {_MAX_RANK}")
     low = high = pattern.offset
     elements = 1
     for stride, count in pattern.dims:
         if count < 1:
-            raise ProgramError("pattern_count", f"{where}: dimension of {count} elements, must be positive")
-        if abs(stride) > _MAX_STRIDE:
-            raise ProgramError("pattern_stride", f"{where}: stride beyond {_MAX_STRIDE} elements")
+            raise _malformed("pattern_count", index, f"dimension of {count} elements, must be positive")
+        if not -_MAX_STRIDE <= stride <= _MAX_STRIDE:
+            raise _malformed("pattern_stride", index, f"stride beyond {_MAX_STRIDE} elements")
         elements *= count
-        if elements > limits.tensor_elements:
-            raise ProgramError("pattern_elements", f"{where}: more than {limits.tensor_elements} elements")
+        if elements > most:
+            raise _malformed("pattern_elements", index, f"more than {most} elements")
         reach = stride * (count - 1)
         if reach < 0:
             low += reach
         else:
             high += reach
     if pattern.offsets:
-        _check_offsets(where, index, pattern, program)
+        _check_offsets(index, pattern, program)
         return elements  # the machine checks the address, which only it knows
     capacity = sizes[pattern.tensor] // DTYPES[pattern.dtype].itemsize
     if low < 0 or high >= capacity:
-        raise ProgramError(
+        raise _malformed(
             "pattern_bounds",
-            f"{where}: elements {low} to {high} of tensor {pattern.tensor}, which holds {capacity}",
+            index,
+            f"elements {low} to {high} of tensor {pattern.tensor}, which holds {capacity}",
         )
     return elements
 
 
-def _check_offsets(where: str, index: int, pattern: AccessPattern, program: Program) -> None:
+def _malformed(rule: str, pattern: int, message: str) -> ProgramError:
+    return ProgramError(rule, f"pattern {pattern}: {message}")
+
+
+def _check_offsets(index: int, pattern: AccessPattern, program: Program) -> None:
     if len(pattern.offsets) > _MAX_OFFSETS:
-        raise ProgramError("pattern_offsets", f"{where}: {len(pattern.offsets)} run-time offsets")
+        raise _malformed("pattern_offsets", index, f"{len(pattern.offsets)} run-time offsets")
     if abs(pattern.offset) > _MAX_STRIDE:
-        raise ProgramError("pattern_stride", f"{where}: offset beyond {_MAX_STRIDE} elements")
+        raise _malformed("pattern_stride", index, f"offset beyond {_MAX_STRIDE} elements")
     if sum(offset.kind in _INDEXED for offset in pattern.offsets) > 1:
-        raise ProgramError("pattern_offsets", f"{where}: more than one index tensor")
+        raise _malformed("pattern_offsets", index, "more than one index tensor")
     for offset in pattern.offsets:
         if offset.kind not in _OFFSETS:
-            raise ProgramError("pattern_offsets", f"{where}: run-time offset {show(offset.kind)}")
+            raise _malformed("pattern_offsets", index, f"run-time offset {show(offset.kind)}")
         if abs(offset.stride) > _MAX_STRIDE:
-            raise ProgramError("pattern_stride", f"{where}: stride beyond {_MAX_STRIDE} elements")
+            raise _malformed("pattern_stride", index, f"stride beyond {_MAX_STRIDE} elements")
         if offset.kind == "register":
             if not 0 <= offset.source < program.registers:
-                raise ProgramError("register", f"{where}: register {offset.source} does not exist")
+                raise _malformed("register", index, f"register {offset.source} does not exist")
         else:
-            _check_index_tensor(where, index, offset, pattern, program.patterns)
+            _check_index_tensor(index, offset, pattern, program.patterns)
 
 
 def _check_index_tensor(
-    where: str, index: int, offset: Offset, pattern: AccessPattern, patterns: tuple[AccessPattern, ...]
+    index: int, offset: Offset, pattern: AccessPattern, patterns: tuple[AccessPattern, ...]
 ) -> None:
     # An earlier, static pattern, so that addresses never depend on themselves.
     if not 0 <= offset.source < index or patterns[offset.source].offsets:
-        raise ProgramError("pattern_offsets", f"{where}: index pattern {offset.source}")
+        raise _malformed("pattern_offsets", index, f"index pattern {offset.source}")
     source = patterns[offset.source]
     if DTYPES[source.dtype].is_float:
-        raise ProgramError("pattern_offsets", f"{where}: indices of dtype {source.dtype}")
+        raise _malformed("pattern_offsets", index, f"indices of dtype {source.dtype}")
     available = _product(count for _, count in source.dims)
     dims = pattern.dims or ((1, 1),)
     # Tensor indirection takes its indices per group of partitions; the machine knows how many those are.
     needed = {"scalar": 1, "vector": dims[0][1], "indirect": 1}[offset.kind]
     if available < needed or (offset.kind == "scalar" and available != 1):
-        raise ProgramError("pattern_offsets", f"{where}: {available} indices for {needed} positions")
+        raise _malformed("pattern_offsets", index, f"{available} indices for {needed} positions")
 
 
 def _product(sizes: Iterable[int]) -> int:

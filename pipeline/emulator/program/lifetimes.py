@@ -21,8 +21,8 @@ __all__ = ["Lifetimes", "loop_spans", "patterns_used"]
 class Lifetimes:
     """First and last use of everything, as positions in the instruction stream.
 
-    Tensors that exist from the start are never opened: inputs, constants, those that two cores share and those
-    that their author placed. The last two are never closed either.
+    Tensors that exist from the start are never opened: inputs, constants, those that two cores share and
+    those that their author placed. The last two are never closed either.
 
     Attributes:
         opened: By position, the tensors an instruction, or the outermost loop it begins, uses first.
@@ -49,7 +49,9 @@ class Lifetimes:
         spans = loop_spans(program)
         any_dynamic = any(dynamic)
         for position, instruction in enumerate(program.instructions):
-            begin, end = spans.get(position, (position, position)) if spans else (position, position)
+            begin = end = position
+            if spans and position in spans:
+                begin, end = spans[position]
             used: Iterable[int] = instruction.tensors
             if any_dynamic:
                 used = patterns_used(program, instruction.tensors)

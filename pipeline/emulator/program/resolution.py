@@ -10,9 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations import OPERATIONS, Call, Operand, memory_of
-from pipeline.emulator.program.instructions import Program
+from pipeline.emulator.program.collection import paused_collection
+from pipeline.emulator.program.instructions import AccessPattern, Instruction, Program, Tensor
 from pipeline.emulator.targets import ENGINES, TARGETS
 
 __all__ = ["Resolution", "partition_elements", "resolve"]
@@ -26,21 +29,26 @@ class Resolution:
         calls: Each distinct call once, in order of first appearance.
         indices: Per instruction, the index of its call.
         operands: Per pattern, what it looks like to an instruction.
+        firsts: Per call, the position of the first instruction that is one.
     """
 
     calls: list[Call]
     indices: list[int]
     operands: list[Operand]
+    firsts: list[int]
 
 
 def partition_elements(program: Program, pattern: int) -> int:
     """Return the elements of one partition of an on-chip pattern's tensor, in the pattern's dtype."""
     view = program.patterns[pattern]
-    tensor = program.tensors[view.tensor]
-    elements = 1
-    for size in tensor.shape[1:]:
-        elements *= size
-    return max(1, elements * DTYPES[tensor.dtype].itemsize // DTYPES[view.dtype].itemsize)
+    return max(1, _partition_bytes(program.tensors[view.tensor]) // DTYPES[view.dtype].itemsize)
+
+
+def _partition_bytes(tensor: Tensor) -> int:
+    size = DTYPES[tensor.dtype].itemsize
+    for extent in tensor.shape[1:]:
+        size *= extent
+    return size
 
 
 def resolve(program: Program) -> Resolution:
@@ -57,63 +65,72 @@ def resolve(program: Program) -> Resolution:
 
 
 _latest: tuple[Program, Resolution] | None = None
+_ABSENT: Final = -1
+_ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 def _resolve(program: Program) -> Resolution:
+    with paused_collection():
+        operands = _operands(program)
+        classes: dict[Operand, int] = {}
+        pattern_class: list[int] = [classes.setdefault(operand, len(classes)) for operand in operands]
+        pattern_class.append(_ABSENT)  # so that index -1 finds it
+        calls: list[Call] = []
+        indices: list[int] = []
+        firsts: list[int] = []
+        known: dict[bytes, int] = {}
+        for position, instruction in enumerate(program.instructions):
+            shapes = [pattern_class[used] for used in instruction.tensors]
+            # Encoded, because 1, 1.0 and True are equal as keys but not as arguments; nor are 0.0 and -0.0.
+            key = _ENCODER.encode((instruction.operation, instruction.engine, shapes, instruction.scalars))
+            index = known.get(key)
+            if index is None:
+                index = known[key] = len(calls)
+                calls.append(_call(program, instruction, operands))
+                firsts.append(position)
+            indices.append(index)
+    return Resolution(calls, indices, operands, firsts)
+
+
+def _call(program: Program, instruction: Instruction, operands: list[Operand]) -> Call:
+    return Call(
+        operation=OPERATIONS[program.operations[instruction.operation]],
+        engine=ENGINES[instruction.engine],
+        target=TARGETS[program.target],
+        operands=tuple(None if pattern < 0 else operands[pattern] for pattern in instruction.tensors),
+        scalars=instruction.scalars,
+        version=program.version,
+    )
+
+
+def _operands(program: Program) -> list[Operand]:
+    """Return what each pattern looks like to an instruction."""
+    memories = [memory_of(tensor.buffer) for tensor in program.tensors]
+    widths = [_partition_bytes(tensor) for tensor in program.tensors]
     operands: list[Operand] = []
-    for pattern in range(len(program.patterns)):
-        operands.append(_operand(program, pattern, operands))
-    classes: dict[Operand, int] = {}
-    pattern_class: list[int] = [classes.setdefault(operand, len(classes)) for operand in operands]
-    pattern_class.append(_ABSENT)  # so that index -1 finds it
-    representatives = list(classes)
-    calls: list[Call] = []
-    indices: list[int] = []
-    known: dict[tuple[object, ...], int] = {}
-    target = TARGETS[program.target]
-    operations = [OPERATIONS[name] for name in program.operations]
-    for instruction in program.instructions:
-        shapes = tuple([pattern_class[used] for used in instruction.tensors])
-        # 1, 1.0 and True are equal as keys but not as arguments; nor are 0.0 and -0.0.
-        kinds = tuple([type(value) if value else repr(value) for value in instruction.scalars])
-        key = (instruction.operation, instruction.engine, shapes, instruction.scalars, kinds)
-        index = known.get(key)
-        if index is None:
-            index = known[key] = len(calls)
-            calls.append(
-                Call(
-                    operation=operations[instruction.operation],
-                    engine=ENGINES[instruction.engine],
-                    target=target,
-                    operands=tuple(None if c == _ABSENT else representatives[c] for c in shapes),
-                    scalars=instruction.scalars,
-                    version=program.version,
-                )
-            )
-        indices.append(index)
-    return Resolution(calls, indices, operands)
+    for pattern in program.patterns:
+        memory = memories[pattern.tensor]
+        dims = pattern.dims or ((1, 1),)
+        strides, shape = zip(*dims, strict=True)
+        dynamic: tuple[str, ...] = ()
+        indices: tuple[Operand | None, ...] = ()
+        if pattern.offsets:
+            dynamic = tuple([offset.kind for offset in pattern.offsets])
+            indices = tuple([None if o.kind == "register" else operands[o.source] for o in pattern.offsets])
+        start = first = last = 0
+        if memory != "hbm":
+            itemsize = DTYPES[pattern.dtype].itemsize
+            start, column = divmod(pattern.offset, max(1, widths[pattern.tensor] // itemsize))
+            if memory == "psum":
+                first, last = _bytes_of(pattern, column, itemsize)
+        operands.append(Operand(memory, pattern.dtype, shape, strides, start, first, last, dynamic, indices))
+    return operands
 
 
-_ABSENT: Final = -1
-
-
-def _operand(program: Program, index: int, earlier: list[Operand]) -> Operand:
-    pattern = program.patterns[index]
-    memory = memory_of(program.tensors[pattern.tensor].buffer)
-    shape = pattern.shape or (1,)
-    strides = tuple([stride for stride, _ in pattern.dims]) or (1,)
-    dynamic = tuple([offset.kind for offset in pattern.offsets])
-    indices = tuple([None if o.kind == "register" else earlier[o.source] for o in pattern.offsets])
-    if memory == "hbm":
-        return Operand(memory, pattern.dtype, shape, strides, dynamic=dynamic, indices=indices)
-    width = partition_elements(program, index)
-    start, column = divmod(pattern.offset, width)
-    if memory == "sbuf":
-        return Operand(memory, pattern.dtype, shape, strides, start, dynamic=dynamic, indices=indices)
-    itemsize = DTYPES[pattern.dtype].itemsize
+def _bytes_of(pattern: AccessPattern, column: int, itemsize: int) -> tuple[int, int]:
+    """Return the lowest and the highest byte of a partition that a pattern touches from `column` on."""
     low = high = column
     for stride, count in pattern.dims[1:]:
         reach = stride * (count - 1)
         low, high = low + min(0, reach), high + max(0, reach)
-    first, last = low * itemsize, (high + 1) * itemsize - 1
-    return Operand(memory, pattern.dtype, shape, strides, start, first, last, dynamic, indices)
+    return low * itemsize, (high + 1) * itemsize - 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from pipeline.emulator.operations import (
     OPERATIONS,
     OPERATORS,
@@ -13,13 +15,14 @@ from pipeline.emulator.operations import (
     Parameter,
     ParameterKind,
 )
-from pipeline.emulator.program.declarations import check_line
+from pipeline.emulator.program.declarations import MAX_LINE, check_line
 from pipeline.emulator.program.errors import ProgramError, show
 from pipeline.emulator.program.instructions import Instruction, Program, Scalar
 from pipeline.emulator.targets import ENGINES
 
 __all__ = ["check_instructions"]
 
+_ENCODER: Final = msgspec.msgpack.Encoder()
 _MAX_INTEGERS: Final = 512  # a replica group of 256 ranks, and some
 _INTEGER_BOUND: Final = 1 << 62
 _MAX_DEPTH: Final = 16  # of nested loops
@@ -39,21 +42,47 @@ def check_instructions(program: Program, sizes: list[int]) -> int:
     operations = [OPERATIONS[name] for name in program.operations]
     cores = [_core_of(program, index) for index in range(len(sizes))] if program.cores > 1 else []
     open_loops: list[list[Control]] = [[] for _ in range(program.cores)]
+    good: set[bytes] = set()
     executed = 0
     for index, instruction in enumerate(program.instructions):
-        operation = _check_instruction(index, instruction, operations, program, len(sizes))
+        tensors = instruction.tensors
+        lowest = min(tensors) if tensors else 0
+        form = _form_of(instruction, lowest < 0)
+        if form not in good:
+            _check_instruction(index, instruction, operations, program)
+            if form:
+                good.add(form)
+        operation = operations[instruction.operation]
+        if not 0 <= instruction.line <= MAX_LINE:
+            check_line("instruction", instruction.line)
+        if lowest < -1 or (tensors and max(tensors) >= len(sizes)):
+            raise _missing_pattern(index, operation, tensors, len(sizes))
+        executed += max([sizes[pattern] for pattern in tensors if pattern >= 0], default=0)
         if operation.control is not None:
             _follow(index, operation.control, open_loops[instruction.core])
             _check_step(index, operation, instruction)
-        for pattern in instruction.tensors:
-            if pattern >= 0 and cores and cores[pattern] not in (-1, instruction.core):
-                raise ProgramError(
-                    "core", f"instruction {index}: core {instruction.core} uses a tensor of another core"
-                )
-        executed += max((sizes[pattern] for pattern in instruction.tensors if pattern >= 0), default=0)
+        if cores and any(cores[p] not in (-1, instruction.core) for p in tensors if p >= 0):
+            raise ProgramError(
+                "core", f"instruction {index}: core {instruction.core} uses a tensor of another core"
+            )
     if any(open_loops):
         raise ProgramError("loop", "a loop does not end")
     return executed
+
+
+def _form_of(instruction: Instruction, lacks: bool) -> bytes:
+    """Return what `_check_instruction` looks at, which an unrolled loop repeats again and again.
+
+    Encoded, so that 1, 1.0 and True differ, and no choice of numbers makes many of them hash alike. Empty for
+    what cannot be encoded, so came over no wire either.
+    """
+    tensors = instruction.tensors
+    given = [pattern >= 0 for pattern in tensors] if lacks else len(tensors)
+    form = (instruction.operation, instruction.engine, instruction.core, given, instruction.scalars)
+    try:
+        return _ENCODER.encode(form)
+    except (OverflowError, TypeError, ValueError):
+        return b""
 
 
 def _core_of(program: Program, pattern: int) -> int:
@@ -84,8 +113,9 @@ def _check_step(index: int, operation: Operation, instruction: Instruction) -> N
 
 
 def _check_instruction(
-    index: int, instruction: Instruction, operations: list[Operation], program: Program, patterns: int
-) -> Operation:
+    index: int, instruction: Instruction, operations: list[Operation], program: Program
+) -> None:
+    """Check all but the line and which patterns there are."""
     if not 0 <= instruction.operation < len(operations):
         raise ProgramError(
             "operation", f"instruction {index}: operation {instruction.operation} does not exist"
@@ -98,7 +128,6 @@ def _check_instruction(
     if not 0 <= instruction.core < program.cores:
         raise ProgramError("core", f"{_where(index, operation)}: core {instruction.core} of {program.cores}")
     tensors, scalars = instruction.tensors, instruction.scalars
-    check_line("instruction", instruction.line)
     if len(tensors) != len(operation.tensor_parameters):
         raise ProgramError(
             "tensor_count",
@@ -110,13 +139,8 @@ def _check_instruction(
             f"{_where(index, operation)}: {len(scalars)} scalars, takes {len(operation.scalar_parameters)}",
         )
     for parameter, pattern in zip(operation.tensor_parameters, tensors, strict=True):
-        if not -1 <= pattern < patterns:
-            raise ProgramError(
-                "tensor_index",
-                f"{_where(index, operation)}: pattern {pattern} of {parameter.name} does not exist",
-            )
         required = parameter.kind is not ParameterKind.OPERAND and parameter.default is REQUIRED
-        if pattern < 0 and required and not parameter.nullable:
+        if pattern == -1 and required and not parameter.nullable:
             raise ProgramError("tensor_missing", f"{_where(index, operation)}: {parameter.name} is absent")
     for parameter, value in zip(operation.scalar_parameters, scalars, strict=True):
         if not _is_good(parameter, value, program.registers):
@@ -131,7 +155,16 @@ def _check_instruction(
             raise ProgramError(
                 "operand_twice", f"{_where(index, operation)}: {parameter.name} is both a tile and a number"
             )
-    return operation
+
+
+def _missing_pattern(
+    index: int, operation: Operation, tensors: tuple[int, ...], patterns: int
+) -> ProgramError:
+    slot, pattern = next((slot, p) for slot, p in enumerate(tensors) if not -1 <= p < patterns)
+    name = operation.tensor_parameters[slot].name
+    return ProgramError(
+        "tensor_index", f"{_where(index, operation)}: pattern {pattern} of {name} does not exist"
+    )
 
 
 def _where(index: int, operation: Operation) -> str:

@@ -33,16 +33,16 @@ def small_integers(draw, dtype, shape, most=2):
 def product(pairs, *, target="trn2", dst="float32", repeated=1, **flags):
     """Matmuls into one PSUM tile, the first of which overwrites it, each of them `repeated` times."""
     builder = ProgramBuilder(target)
-    arrays = [array for pair in pairs for array in pair]
-    tiles = [builder.load(builder.input(array.shape, nki_dtype(array))) for array in arrays]
-    shape = (arrays[0].shape[-1], arrays[1].shape[-1])
+    operands = [array for pair in pairs for array in pair]
+    tiles = [builder.load(builder.input(array.shape, nki_dtype(array))) for array in operands]
+    shape = (operands[0].shape[-1], operands[1].shape[-1])
     sums, out = builder.tensor(shape, dst, "psum"), builder.tensor(shape, dst)
     matmuls = [(tiles[i], tiles[i + 1]) for i in range(0, len(tiles), 2)] * repeated
     for number, (left, right) in enumerate(matmuls):
         builder.add("nc_matmul", dst=sums, stationary=left, moving=right, accumulate=number > 0, **flags)
     builder.add("tensor_copy", dst=out, src=sums)
     builder.store(out)
-    return run(builder, *arrays)[0].astype(float)
+    return run(builder, *operands)[0].astype(float)
 
 
 @st.composite
