@@ -25,9 +25,7 @@ __all__ = ["command"]
 )
 @click.option("--toolchain", metavar="VERSION", help="NKI version to emulate.  [default: the newest known]")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
-def command(
-    module: str | None, target: str | None, toolchain: str | None, arguments: tuple[str, ...]
-) -> int:
+def command(module: str | None, target: str | None, toolchain: str | None, arguments: tuple[str, ...]) -> int:
     """Run SCRIPT, or a module with -m, as python would, with nki resolved to the emulator.
 
     The code runs in this process and is trusted: it can do what you can do. The exit code is the script's.

@@ -1,7 +1,7 @@
 """NKI on a CPU: a frontend that records, legality that refuses, a machine that executes.
 
-Stands alone: it imports nothing of the rest of the project. `run` executes a kernel on arrays, `emulated` makes
-``import nki`` give the emulator, `KernelError` is what a refused kernel raises.
+Stands alone: it imports nothing of the rest of the project. `run` executes a kernel on arrays, `emulated`
+makes ``import nki`` give the emulator, `KernelError` is what a refused kernel raises.
 """
 
 from __future__ import annotations

@@ -86,9 +86,7 @@ def _load(place: str) -> Kernel:
         path, _, name = place.rpartition(":")
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {path or place!r}")
-    kernels = {
-        key: value for key, value in vars(_import(Path(path))).items() if isinstance(value, Kernel)
-    }
+    kernels = {key: value for key, value in vars(_import(Path(path))).items() if isinstance(value, Kernel)}
     if name in kernels:
         return kernels[name]
     if not name and len(kernels) == 1:

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.emulator import KernelError, emulated, run
 
-KERNELS = '''
+KERNELS = """
 from dataclasses import dataclass
 import nki
 import nki.isa as nisa
@@ -30,7 +30,7 @@ def scaled(x, factor=Settings().factor):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     nisa.dma_copy(dst=out, src=t)
     return out
-'''
+"""
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
@@ -73,8 +73,10 @@ def test_a_missing_file_is_named(place: str) -> None:
 
 
 def test_a_kernel_imported_under_emulated_runs_on_any_target(write) -> None:
-    write("\nGENERATIONS = []\n@nki.jit\ndef told(x):\n    GENERATIONS.append(nisa.get_nc_version())\n"
-          "    return scaled(x)\n")
+    write(
+        "\nGENERATIONS = []\n@nki.jit\ndef told(x):\n    GENERATIONS.append(nisa.get_nc_version())\n"
+        "    return scaled(x)\n"
+    )
     with emulated():
         kernels = importlib.import_module("some_kernels")
         np.testing.assert_array_equal(kernels.scaled(X), 2 * X)
@@ -121,5 +123,7 @@ def test_an_unknown_target_or_version_is_a_key_error(write, chosen: dict[str, st
 
 
 def test_importing_the_package_loads_neither_frontend_nor_machine() -> None:
-    code = "import pipeline.emulator, sys; print([m for m in sys.modules if m.startswith('pipeline.emulator.')])"
+    code = (
+        "import pipeline.emulator, sys; print([m for m in sys.modules if m.startswith('pipeline.emulator.')])"
+    )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
@@ -15,6 +15,8 @@ from pipeline.emulator.operations import Control
 from pipeline.emulator.program.instructions import Scalar
 
 __all__ = ["NoReorder", "dynamic_range", "fori_loop", "register_alloc", "unrolled_range", "while_loop"]
+
+_WORD: Final = 1 << 31  # registers hold integers below it, and down to its negative
 
 
 def unrolled_range(start: int, stop: int | None = None, step: int = 1) -> range:
@@ -45,9 +47,9 @@ def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Iterator[Virtu
     line = calling_line()
     counter = _begin_count(lower, upper, step, line, "nl.dynamic_range")
     loops = active_session().loops
-    yield counter
-    loops.turn()
-    yield counter
+    for _ in loops.passes():
+        yield counter
+        loops.turn()
     loops.end()
 
 
@@ -65,13 +67,14 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[VirtualRegister], Any]
     """
     counter = _begin_count(lower, upper, step, calling_line(), "nl.fori_loop")
     loops = active_session().loops
-    for _ in range(2):
+    for _ in loops.passes():
         if body_fun(counter) is not None:
             raise KernelError(
                 KernelErrorKind.COMPILE_ERROR,
                 "nl.fori_loop: its body returns a value; it must return nothing and keep results in tensors",
             )
-        loops.turn() if _ == 0 else loops.end()
+        loops.turn()
+    loops.end()
 
 
 def while_loop(init: Any, body_fun: Callable[[VirtualRegister], Any]) -> None:
@@ -85,14 +88,15 @@ def while_loop(init: Any, body_fun: Callable[[VirtualRegister], Any]) -> None:
     INSTRUCTIONS["register_move"](condition, init)
     loops = active_session().loops
     loops.begin(Control.WHILE_BEGIN, ((condition.number,),), calling_line(), None)
-    for attempt in range(2):
+    for _ in loops.passes():
         # By value: what the body does to its copy reaches the condition through what it returns.
         passed = allocate_register()
         INSTRUCTIONS["register_move"](passed, condition)
         following = body_fun(passed)
         _require_register(following, "nl.while_loop: what its body returns")
         INSTRUCTIONS["register_move"](condition, following)
-        loops.turn() if attempt == 0 else loops.end()
+        loops.turn()
+    loops.end()
 
 
 def register_alloc(x: Any = None) -> VirtualRegister:
@@ -122,9 +126,10 @@ class NoReorder:
 
 
 def _begin_count(lower: Any, upper: Any, step: Any, line: int, what: str) -> VirtualRegister:
-    if isinstance(step, bool) or not isinstance(step, int) or step < 1:
+    if isinstance(step, bool) or not isinstance(step, int) or not 1 <= step < _WORD:
         raise KernelError(
-            KernelErrorKind.COMPILE_ERROR, f"{what}: step must be a positive integer known at compile time"
+            KernelErrorKind.COMPILE_ERROR,
+            f"{what}: step must be a positive integer of 32 bits known at compile time",
         )
     scalars: list[Scalar] = [
         _bound(value, f"{what}: {name}") for name, value in (("lower", lower), ("upper", upper))
@@ -138,6 +143,10 @@ def _bound(value: Any, what: str) -> Scalar:
     if isinstance(value, VirtualRegister):
         return (value.number,)
     if isinstance(value, int) and not isinstance(value, bool):
+        if not -_WORD <= value < _WORD:
+            raise KernelError(
+                KernelErrorKind.COMPILE_ERROR, f"{what} is {value}: the registers that count have 32 bits"
+            )
         return value
     raise KernelError(
         KernelErrorKind.COMPILE_ERROR,

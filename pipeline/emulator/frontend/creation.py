@@ -13,7 +13,7 @@ from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.instructions import INSTRUCTIONS
 from pipeline.emulator.frontend.session import active_recorder
 from pipeline.emulator.frontend.tensor import NkiTensor
-from pipeline.emulator.frontend.values import MemoryRegion, buffer_named, dtype_of
+from pipeline.emulator.frontend.values import NAMES, WIDTHS, MemoryRegion, buffer_named, dtype_of
 from pipeline.emulator.frontend.views import contiguous
 from pipeline.emulator.targets import Target
 
@@ -54,7 +54,7 @@ def ndarray(
     sizes = _sizes(shape)
     kind = dtype_of(dtype)
     place = _placed(address, region)
-    storage = recorder.declare(sizes, str(kind), region, name, address=place)
+    storage = recorder.declare(sizes, NAMES[kind], region, name, address=place)
     tensor = NkiTensor(storage, kind, contiguous(sizes))
     if storage.on_chip:
         _check_tile(tensor, recorder.target, place or (0, 0))
@@ -176,7 +176,7 @@ def _check_tile(tile: NkiTensor, target: Target, address: tuple[int, int]) -> No
     shape = tile.shape
     in_sbuf = tile._storage.memory == "sbuf"
     capacity = target.sbuf_bytes_per_partition if in_sbuf else target.psum_bytes_per_partition
-    needed = tile._storage.size // shape[0] * DTYPES[tile.dtype].itemsize
+    needed = tile._storage.size // shape[0] * WIDTHS[tile._dtype]
     partition, byte = address
     if len(shape) > 1 and partition + shape[0] <= target.partitions and byte + needed <= capacity:
         return

@@ -13,7 +13,7 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.frontend.registers import RegisterExpression
 from pipeline.emulator.frontend.values import DynamicSlice, MemoryRegion
-from pipeline.emulator.frontend.views import View, complete_key
+from pipeline.emulator.frontend.views import View, ViewError, complete_key
 from pipeline.emulator.program.instructions import Offset
 
 if TYPE_CHECKING:
@@ -49,9 +49,14 @@ def select_by_register(tensor: NkiTensor, key: Any) -> tuple[View, tuple[Offset,
     substituted: list[Any] = []
     offsets: list[Offset] = []
     constant = 0
-    for (stride, _), part in zip(tensor._view.dims, parts, strict=True):
+    for axis, ((stride, _), part) in enumerate(zip(tensor._view.dims, parts, strict=True)):
         start = _start(part)
         if isinstance(start, RegisterExpression):
+            if tensor._on_chip and not axis:
+                raise ViewError(
+                    "a register on dimension 0, the partition dimension: which partitions an instruction "
+                    "works on is fixed when it is compiled; address a free dimension, or copy from HBM"
+                )
             constant += start.constant * stride
             offsets += [Offset("register", number, factor * stride) for number, factor in start.terms.items()]
             part = DynamicSlice(0, part.size) if isinstance(part, DynamicSlice) else 0
@@ -135,7 +140,8 @@ def require_free_dimension(tensor: NkiTensor, key: Any) -> None:
         if taken is None:
             continue
         parts: Sequence[Any] = complete_key(key if isinstance(key, tuple) else (key,), tensor.ndim)
-        whole = [part == slice(None) for part in (parts if offset.kind == "indirect" else parts[:1])]
+        taking = parts if offset.kind == "indirect" else parts[:1]
+        whole = [isinstance(part, slice) and part == slice(None) for part in taking]
         if not all(whole):
             raise _refuse(tensor, f"an index tensor addresses {taken}, which cannot be sliced or selected")
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.binding import Binding, Place, Role
 from pipeline.emulator.frontend.enums import ENUMS, Engine
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
@@ -19,6 +18,7 @@ from pipeline.emulator.frontend.recorder import Recorder
 from pipeline.emulator.frontend.registers import VirtualRegister
 from pipeline.emulator.frontend.session import active_recorder, calling_line, note_failure
 from pipeline.emulator.frontend.tensor import NkiTensor
+from pipeline.emulator.frontend.values import NAMES, WIDTHS
 from pipeline.emulator.operations import (
     OPERATIONS,
     REQUIRED,
@@ -27,6 +27,7 @@ from pipeline.emulator.operations import (
     ParameterKind,
     availability,
 )
+from pipeline.emulator.operations.operators import legal_names
 from pipeline.emulator.program import Scalar
 from pipeline.emulator.targets import ENGINES
 from pipeline.emulator.toolchain import find, holds, holds_in
@@ -178,9 +179,8 @@ class IsaFunction:
         """Return a compile-time argument as the program holds it."""
         result: Scalar = _TAKES.get(parameter.kind, IsaFunction._integer)(self, parameter, value)
         if parameter.choices and isinstance(result, str) and result not in parameter.choices:
-            raise self._refuse(
-                f"does not take {parameter.name}={result}; it takes {', '.join(sorted(parameter.choices))}"
-            )
+            names = ", ".join(legal_names(parameter.choices))
+            raise self._refuse(f"does not take {parameter.name}={result}; it takes {names}")
         return result
 
     def _operator(self, parameter: Parameter, value: Any) -> Scalar:
@@ -270,7 +270,7 @@ class IsaFunction:
             if operation.choose_engine is None:
                 return operation.engines[0]
             memories = [None if tensor is None else tensor._storage.memory for tensor in arguments]
-            dtypes = [None if tensor is None else str(tensor.dtype) for tensor in arguments]
+            dtypes = [None if tensor is None else NAMES[tensor._dtype] for tensor in arguments]
             return operation.choose_engine(dtypes, memories, scalars)
         if not isinstance(engine, Engine):
             raise self._refuse(
@@ -292,7 +292,7 @@ class IsaFunction:
             # Legality says that the destination must lie in PSUM, and reads a flag either way.
             scalars[slot] = bool(scalars[slot])
             return
-        view, width = destination._view, DTYPES[destination.dtype].itemsize
+        view, width = destination._view, WIDTHS[destination._dtype]
         if scalars[self._accumulate] is None:
             scalars[self._accumulate] = written.accumulates(view, width, destination)
         written.mark(view, width)

@@ -36,6 +36,8 @@ class _Open:
         registers: Registers allocated before it.
         condition: Of a ``while``, the register; else None.
         recorded: Position after its body, once that was recorded.
+        twice: Whether its body is recorded twice. Not within the second record of an outer loop, which is
+            dropped anyway: nested loops would take exponentially long.
     """
 
     kind: Control
@@ -45,6 +47,7 @@ class _Open:
     registers: int
     condition: int | None = None
     recorded: int | None = None
+    twice: bool = True
 
 
 class Loops:
@@ -75,12 +78,30 @@ class Loops:
         ends = Control.FOR_END if kind is Control.FOR_BEGIN else Control.WHILE_END
         recorder = self._recorder
         self._open.append(
-            _Open(ends, line, len(recorder.stream), len(recorder.tensors), recorder.registers, condition)
+            _Open(
+                ends,
+                line,
+                len(recorder.stream),
+                len(recorder.tensors),
+                recorder.registers,
+                condition,
+                twice=all(outer.recorded is None for outer in self._open),
+            )
         )
 
+    @property
+    def any_open(self) -> bool:
+        """Whether a loop is being recorded."""
+        return bool(self._open)
+
+    def passes(self) -> range:
+        """Return how often the body of the innermost loop is recorded."""
+        return range(2 if self._open[-1].twice else 1)
+
     def turn(self) -> None:
-        """Note that the body has been recorded for the first time."""
-        self._open[-1].recorded = len(self._recorder.stream)
+        """Note that the body has been recorded."""
+        if self._open[-1].recorded is None:
+            self._open[-1].recorded = len(self._recorder.stream)
 
     def end(self) -> None:
         """Drop the second record of the body and record the end of the loop.
@@ -89,10 +110,11 @@ class Loops:
             KernelError: If the two records differ.
         """
         loop = self._open.pop()
+        self._recorder.close_tensors(loop.tensors)
         stream = self._recorder.stream
         assert loop.recorded is not None
         first, second = stream[loop.start : loop.recorded], stream[loop.recorded :]
-        if not self._recorder.are_equal(first, second, loop.tensors, loop.registers):
+        if loop.twice and not self._recorder.are_equal(first, second, loop.tensors, loop.registers):
             raise KernelError(
                 KernelErrorKind.COMPILE_ERROR,
                 "the body of this run-time loop changes a Python value (a counter, a list, a variable from "
@@ -114,7 +136,8 @@ class Loops:
             return True
         if loop.recorded is None:
             self.turn()
-            return True
+            if loop.twice:
+                return True
         self.end()
         return False
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import numpy as np
-from msgspec import structs
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
@@ -16,7 +15,7 @@ from pipeline.emulator.frontend.loops import Loops
 from pipeline.emulator.frontend.psum import WrittenRegions
 from pipeline.emulator.frontend.session import calling_line
 from pipeline.emulator.frontend.streams import Likeness, merge
-from pipeline.emulator.frontend.values import MemoryRegion
+from pipeline.emulator.frontend.values import NAMES, MemoryRegion
 from pipeline.emulator.operations import memory_of
 from pipeline.emulator.program import (
     DEFAULT_LIMITS,
@@ -24,6 +23,7 @@ from pipeline.emulator.program import (
     AccessPattern,
     Constant,
     Instruction,
+    Offset,
     Program,
     Scalar,
     Tensor,
@@ -38,12 +38,12 @@ __all__ = ["DIALECT", "Recorder", "Storage"]
 DIALECT: Final = "nki"
 _MAX_NAME: Final = 200
 _MAX_RANK: Final = 16  # what `pipeline.emulator.program.validate` takes
-_ON_CHIP: Final = (MemoryRegion.sbuf, MemoryRegion.psum)
-_BUFFERS: Final = {region: region.value for region in MemoryRegion}
+_MAX_REACH: Final = 1 << 40  # the same, in elements
+#: By where a tensor lies, the same as a program has it, and the memory.
+_PLACES: Final = {region: (region.value, memory_of(region.value)) for region in MemoryRegion}
 
 
-@dataclass(slots=True, eq=False)
-class Storage:
+class Storage(msgspec.Struct, eq=False):
     """One allocation, which any number of views share.
 
     Attributes:
@@ -56,6 +56,7 @@ class Storage:
         memory: The memory that `buffer` is in: ``hbm``, ``sbuf`` or ``psum``.
         is_input: Whether it is a parameter of the kernel.
         written: What matrix multiplications have written; None outside PSUM.
+        ended: Whether the run-time loop within which it was allocated has ended.
     """
 
     recorder: Recorder
@@ -67,6 +68,7 @@ class Storage:
     memory: str
     is_input: bool
     written: WrittenRegions | None
+    ended: bool = False
 
 
 class Recorder:
@@ -109,6 +111,8 @@ class Recorder:
         #: this core has come by.
         self._shared: list[Storage] = []
         self._met = 0
+        #: Tensors that open run-time loops have allocated.
+        self._within: list[Storage] = []
 
     def begin_core(self) -> None:
         """Record for the next core from here on."""
@@ -158,7 +162,8 @@ class Recorder:
                 f"{name} {shape} has {size} elements; the emulator takes {DEFAULT_LIMITS.tensor_elements} "
                 "per tensor",
             )
-        on_chip = buffer in _ON_CHIP
+        where, memory = _PLACES[buffer]
+        on_chip = memory != "hbm"
         shared = self.cores > 1 and buffer is MemoryRegion.shared_hbm and not is_input
         if shared and self.core > 0:
             return self._shared_with_core_0(name, shape, dtype)
@@ -176,14 +181,20 @@ class Recorder:
                 f"more than {DEFAULT_LIMITS.tensors} tensors; allocate fewer, larger tiles",
             )
         core = -1 if self.cores > 1 and (shared or is_input) else max(self.core, 0)
-        where = "hbm" if is_input else _BUFFERS[buffer]
+        where = "hbm" if is_input else where
         self.tensors.append(Tensor(name, shape, dtype, where, line, address, core))
-        memory = memory_of(where)
         written = WrittenRegions() if memory == "psum" else None
         storage = Storage(self, index, name, buffer, size, on_chip, memory, is_input, written)
         if shared:
             self._shared.append(storage)
+        elif self.streams and self.loops.any_open:
+            self._within.append(storage)
         return storage
+
+    def close_tensors(self, first: int) -> None:
+        """End the life of the tensors, from index `first` on, that a run-time loop allocated."""
+        while self._within and self._within[-1].index >= first:
+            self._within.pop().ended = True
 
     def _shared_with_core_0(self, name: str, shape: tuple[int, ...], dtype: str) -> Storage:
         """Return what core 0 allocated in the same place: one tensor that both cores see."""
@@ -200,7 +211,7 @@ class Recorder:
 
     def reshape(self, index: int, shape: tuple[int, ...]) -> None:
         """Declare an HBM tensor in another shape of as many elements."""
-        self.tensors[index] = structs.replace(self.tensors[index], shape=shape)
+        self.tensors[index] = msgspec.structs.replace(self.tensors[index], shape=shape)
 
     def add_constant(self, storage: Storage, array: np.ndarray[Any, Any]) -> None:
         """Say what a tensor holds before the program starts.
@@ -232,8 +243,14 @@ class Recorder:
             KernelError: If there are too many, or the tensor belongs to another kernel call.
         """
         storage = tensor._storage
-        if tensor._pattern >= 0 and storage.recorder is self:
+        if tensor._pattern >= 0 and storage.recorder is self and not storage.ended:
             return tensor._pattern
+        if storage.ended:
+            raise KernelError(
+                KernelErrorKind.COMPILE_ERROR,
+                f"tensor {tensor!r} was allocated within a run-time loop and ends with it: allocate it "
+                "before the loop",
+            )
         if storage.recorder is not self:
             raise KernelError(
                 KernelErrorKind.COMPILE_ERROR,
@@ -242,7 +259,7 @@ class Recorder:
             )
         view, offsets = tensor._view, tensor._offsets
         count = len(self.patterns)
-        key = (storage.index, tensor.dtype, view.offset, view.dims, offsets)
+        key = (storage.index, tensor._dtype, view.offset, view.dims, offsets)
         index = self._pattern_indices.setdefault(key, count)
         if index == count:
             if count >= DEFAULT_LIMITS.patterns:
@@ -251,8 +268,10 @@ class Recorder:
                 )
             if len(view.dims) > _MAX_RANK:
                 raise _too_many_dimensions(f"a view of {storage.name}", len(view.dims))
+            if offsets:
+                _check_reach(storage.name, view.offset, offsets)
             self.patterns.append(
-                AccessPattern(storage.index, str(tensor.dtype), view.offset, view.dims, offsets)
+                AccessPattern(storage.index, NAMES[tensor._dtype], view.offset, view.dims, offsets)
             )
         tensor._pattern = index
         return index
@@ -305,6 +324,15 @@ class Recorder:
             registers=max(self._most_registers, self.registers),
             cores=self.cores,
             constants=tuple(self.constants),
+        )
+
+
+def _check_reach(name: str, start: int, offsets: Sequence[Offset]) -> None:
+    """Refuse run-time addresses that no memory has; of a static view the bounds are known."""
+    if max(abs(start), *(abs(offset.stride) for offset in offsets)) > _MAX_REACH:
+        raise KernelError(
+            KernelErrorKind.TOO_LARGE,
+            f"a view of {name} moves by more than {_MAX_REACH} elements per unit of its run-time index",
         )
 
 

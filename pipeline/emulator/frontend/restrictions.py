@@ -23,7 +23,13 @@ _OPERATORS: Final = (
     ("truediv rtruediv itruediv", "/", "nl.multiply with nl.reciprocal"),
     ("matmul rmatmul imatmul", "@", "nisa.nc_matmul"),
     ("pow rpow ipow", "**", "nl.power"),
+    ("floordiv rfloordiv ifloordiv", "//", "nl.multiply with nl.reciprocal, then nl.floor"),
+    ("mod rmod imod", "%", "nl.floor of the quotient, nl.multiply and nl.subtract"),
+    ("lshift rlshift ilshift", "<<", "nl.left_shift"),
+    ("rshift rrshift irshift", ">>", "nl.right_shift"),
     ("neg", "-", "nl.negative"),
+    ("invert", "~", "nl.invert"),
+    ("abs", "abs()", "nl.abs"),
     ("lt", "<", "nl.less"),
     ("le", "<=", "nl.less_equal"),
     ("gt", ">", "nl.greater"),
@@ -68,7 +74,7 @@ def take_old_keywords(tensor: Any) -> None:
 
 def _refusal(method: str, symbol: str, function: str) -> Callable[..., NoReturn]:
     remedy = f"{symbol}; use {function}"
-    if method.startswith("i"):
+    if method.startswith("i") and method != "invert":
         remedy = (
             f"{symbol}=; use {function}, or write the result back as nisa.tensor_tensor(dst=x, data1=x, "
             "data2=y, op=nl.add) does; nisa.nc_matmul accumulates products in PSUM"

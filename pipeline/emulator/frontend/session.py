@@ -31,6 +31,17 @@ __all__ = [
 _OUR_CODE: Final = str(Path(__file__).parent) + "/"
 
 
+class _Ours(dict[str, bool]):
+    """Whether a file is ours; remembered, as every instruction recorded asks."""
+
+    def __missing__(self, file: str) -> bool:
+        self[file] = file.startswith(_OUR_CODE)
+        return self[file]
+
+
+_OURS: Final = _Ours()
+
+
 @dataclass(slots=True)
 class Session:
     """What the functions of `nki` need to know about the outside.
@@ -141,7 +152,7 @@ def note_failure(error: KernelError) -> None:
 def calling_line() -> int:
     """Return the line at which the submission called us, the innermost frame that is not ours."""
     frame = sys._getframe(2)
-    while frame.f_code.co_filename.startswith(_OUR_CODE):
+    while _OURS[frame.f_code.co_filename]:
         if frame.f_back is None:
             return 0
         frame = frame.f_back

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import index as as_index
 from typing import Any, Final, NoReturn
 
 from pipeline.emulator.dtypes import DTYPES
@@ -28,6 +29,7 @@ __all__ = ["NkiTensor"]
 
 #: Partitions that share a list of offsets; the tensor engine's 32 are known where an instruction is.
 _INDIRECTION_GROUP: Final = 16
+_MAX_REACH: Final = 1 << 40  # elements; no memory has more
 _REMOVED_METHODS: Final = {
     "broadcast_to": "use nl.broadcast_to(tensor, shape) or .broadcast(dim, size)",
     "astype": "copy into a tile of the other dtype with nisa.tensor_copy",
@@ -37,22 +39,21 @@ _REMOVED_METHODS: Final = {
 
 
 class NkiTensor:
-    """A tensor as a kernel sees it: shape, data type and memory, but no values.
+    """A tensor as a kernel sees it: shape, data type and memory, but no values."""
 
-    Attributes:
-        dtype: Data type of the elements.
-    """
-
-    __slots__ = ("_offsets", "_pattern", "_storage", "_view", "dtype")
-
-    dtype: DType
+    __slots__ = ("_dtype", "_offsets", "_pattern", "_storage", "_view")
 
     def __init__(self, storage: Storage, dtype: DType, view: View, offsets: tuple[Offset, ...] = ()) -> None:
         self._storage = storage
         self._view = view
         self._offsets = offsets
         self._pattern = -1
-        self.dtype = dtype
+        self._dtype = dtype
+
+    @property
+    def dtype(self) -> DType:
+        """Data type of the elements."""
+        return self._dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -106,7 +107,7 @@ class NkiTensor:
                 view, offsets = select_by_register(self, key)
             except ViewError as problem:
                 raise self._refuse(f"{problem}") from None
-        return NkiTensor(storage, self.dtype, view, offsets)
+        return NkiTensor(storage, self._dtype, view, offsets)
 
     def permute(self, dims: Sequence[int]) -> NkiTensor:
         """Return a view with the dimensions reordered."""
@@ -162,7 +163,8 @@ class NkiTensor:
         names = [name for group in source for name in group]
         if len(source) != self.ndim or sorted(names) != sorted(name for group in target for name in group):
             raise self._refuse(
-                f"rearrange{src_pattern} to {dst_pattern} does not name its {self.ndim} dimensions once each"
+                f"rearrange({src_pattern!r}, {dst_pattern!r}) does not name its {self.ndim} dimensions once "
+                "each: pass two tuples of names, as in rearrange(('p', 'a', 'b'), ('p', 'b', 'a'))"
             )
         view = self
         for axis in range(self.ndim - 1, -1, -1):
@@ -209,13 +211,15 @@ class NkiTensor:
         total = self._storage.size * _width(declared.dtype)
         if self.offset * _width(self.dtype) % _width(new) or total % _width(new):
             raise self._refuse(f"ap as {new}: offset {self.offset} is not a whole number of its elements")
-        start = self.offset * _width(self.dtype) // _width(new) + (offset or 0)
         try:
-            dims = tuple([(int(stride), int(count)) for stride, count in pattern])
+            start = self.offset * _width(self.dtype) // _width(new) + as_index(offset or 0)
+            dims = tuple([(as_index(stride), as_index(count)) for stride, count in pattern])
         except (TypeError, ValueError):
             raise self._refuse(
-                "ap: the pattern must be a list of [stride, count] pairs of integers"
+                "ap: the pattern must be a list of [stride, count] pairs of integers, and offset an integer"
             ) from None
+        if max(abs(number) for dim in dims for number in dim) > _MAX_REACH:
+            raise self._refuse(f"ap: the pattern {list(dims)} has numbers beyond {_MAX_REACH}")
         if not dims or any(count < 1 for _, count in dims):
             raise self._refuse(f"ap: every count must be at least 1, the pattern is {list(dims)}")
         total //= _width(new)

@@ -15,7 +15,9 @@ from pipeline.emulator.targets import Target
 from pipeline.emulator.toolchain import NEWEST, available, find
 
 __all__ = [
+    "NAMES",
     "NL_DTYPES",
+    "WIDTHS",
     "DType",
     "DynamicSlice",
     "MemoryRegion",
@@ -53,6 +55,9 @@ class DType(str):
 
 
 NL_DTYPES: Final[dict[str, DType]] = {name: DType(name) for name in DTYPES}
+#: By type, what recording asks for with every instruction: found without comparing text.
+NAMES: Final[dict[DType, str]] = {dtype: name for name, dtype in NL_DTYPES.items()}
+WIDTHS: Final[dict[DType, int]] = {dtype: DTYPES[name].itemsize for name, dtype in NL_DTYPES.items()}
 
 
 def _numpy_name(value: object) -> str | None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import prod
 from operator import index as as_index
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -22,6 +22,7 @@ from pipeline.emulator.frontend.values import DynamicSlice
 __all__ = ["View", "ViewError", "complete_key", "contiguous"]
 
 _FULL = slice(None)
+_MAX_SIZE: Final = 1 << 28  # elements of a view that the emulator takes; `ProgramLimits`
 Dims = tuple[tuple[int, int], ...]
 
 
@@ -69,7 +70,7 @@ class View(msgspec.Struct, frozen=True, gc=False):
         """
         dims = self.dims
         keys = key if type(key) is tuple else (key,)
-        if len(keys) != len(dims) or Ellipsis in keys:
+        if len(keys) != len(dims):
             keys = complete_key(keys, len(dims))
         offset = self.offset
         selected: list[tuple[int, int]] = []
@@ -91,6 +92,8 @@ class View(msgspec.Struct, frozen=True, gc=False):
             elif type(part) is DynamicSlice:
                 start, stop, step = *_dynamic_bounds(part, axis), 1
                 _require_inside(f"nl.ds({start}, {stop - start})", start, stop, axis, count)
+            elif part is Ellipsis:
+                return self.select(complete_key(keys, len(dims)), on_chip)
             else:
                 start, stop, step = _position(part, axis, count), 0, 0
             offset += start * stride
@@ -123,7 +126,7 @@ class View(msgspec.Struct, frozen=True, gc=False):
         axis = self._free_axis(axis, on_chip, "broadcast")
         if self.dims[axis][1] != 1:
             raise ViewError(f"broadcast of dimension {axis}, which has size {self.dims[axis][1]}, not 1")
-        if size < 1:
+        if not 1 <= size <= _MAX_SIZE:
             raise ViewError(f"broadcast to size {size}")
         return self._replace_dim(axis, ((0, size),))
 

@@ -16,6 +16,7 @@ from pipeline.emulator.operations import (
     availability,
 )
 from pipeline.emulator.operations.dynamic_access import DYNAMIC_ACCESS
+from pipeline.emulator.operations.operators import legal_names
 from pipeline.emulator.operations.packing import PACKED_TYPES
 from pipeline.emulator.toolchain.versions import holds_in
 
@@ -30,6 +31,14 @@ _REACH: Final = {
     # Its sequencer's registers.
     "sync": frozenset({"hbm", "sbuf"}),
 }
+#: Engines that take any number of elements up to these, by memory, and the chips of which it is documented.
+_ELEMENTWISE: Final = frozenset({"vector", "scalar", "gpsimd"})
+_MOST_ELEMENTS: Final = {
+    "sbuf": (64 << 10, frozenset({"trn1", "trn2", "trn3"})),
+    # NeuronCore-v4 keeps bfloat16 in PSUM too: 8192 elements of a partition.
+    "psum": (4 << 10, frozenset({"trn1", "trn2"})),
+}
+_STRIDES: Final = 1 << 15
 
 
 def _target(call: Call) -> Iterator[str]:
@@ -70,6 +79,35 @@ def _reach(call: Call) -> Iterator[str]:
             )
 
 
+def _free_elements(call: Call) -> Iterator[str]:
+    if call.engine not in _ELEMENTWISE:
+        return
+    for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
+        if operand is None or operand.memory not in _MOST_ELEMENTS:
+            continue
+        most, targets = _MOST_ELEMENTS[operand.memory]
+        if operand.free_elements > most and call.target.name in targets:
+            yield (
+                f"{parameter.name} has {operand.free_elements} elements per partition in "
+                f"{operand.memory.upper()}, one instruction takes {most}: split it"
+            )
+
+
+def _free_stride(call: Call) -> Iterator[str]:
+    if call.engine not in _ELEMENTWISE:
+        return
+    for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
+        if operand is None or operand.memory == "hbm":
+            continue
+        strides = [s for s, n in zip(operand.strides[1:], operand.shape[1:], strict=True) if n > 1]
+        farthest = max(strides, key=abs, default=0)
+        if not -_STRIDES <= farthest < _STRIDES:
+            yield (
+                f"{parameter.name} steps {farthest} elements at a time, an engine's strides have 16 bits: "
+                "copy the parts one by one, or view the tile as a wider type"
+            )
+
+
 def _dtype(call: Call) -> Iterator[str]:
     for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
         if operand is None or not parameter.dtypes or operand.dtype in parameter.dtypes:
@@ -101,7 +139,7 @@ def _operator_choice(call: Call) -> Iterator[str]:
         if parameter.kind is not ParameterKind.OPERATOR or not isinstance(value, str):
             continue
         if value not in parameter.choices and OPERATORS[value].family != "refused":
-            yield f"{parameter.name}={value}, must be one of {', '.join(sorted(parameter.choices))}"
+            yield f"{parameter.name}={value}, must be one of {', '.join(legal_names(parameter.choices))}"
 
 
 def _operand_missing(call: Call) -> Iterator[str]:
@@ -153,6 +191,12 @@ _GENERIC: Final = (
     Limit("operation-engine", _engine, "facts/nki.md section 4.1"),
     Limit("operand-memory", _memory, "nki.isa docstrings, Memory types"),
     Limit("engine-memory", _reach, "NKI architecture guides (facts/nki.md section 2.3)"),
+    Limit(
+        "free-elements",
+        _free_elements,
+        "trainium_inferentia2_arch.rst, Layout and Tile Size of the vector and scalar engines",
+    ),
+    Limit("free-stride", _free_stride, "trainium_inferentia2_arch.rst, Data Access: strides are int16"),
     Limit("operand-dtype", _dtype, "nki.isa docstrings, Data types"),
     Limit("operator-refused", _refused_operator, "NKI 0.6 known issues (facts/nki.md section 1.6)"),
     Limit("operator-target", _operator_target, "NKI 0.4.0 release notes: abs_max, abs_min, square, relu"),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
 
 from pipeline.emulator.legality.rules import Breach, Rule, Subject
 from pipeline.emulator.legality.shadow import Shadow
-from pipeline.emulator.operations import OPERATIONS, Operation, ParameterKind, Severity
+from pipeline.emulator.operations import OPERATIONS, Operation, Severity
 from pipeline.emulator.program.instructions import Instruction, Program
+from pipeline.emulator.program.lifetimes import patterns_used
 
 __all__ = [
     "RULES",
@@ -45,7 +47,7 @@ class UninitialisedRead:
     Attributes:
         line: Line of the submission.
         operation: Name of the operation.
-        parameter: The argument read.
+        parameter: The argument read, or "the index of" one.
         tensor: Index into ``Program.tensors``.
         written: Whether the instruction writes the argument too: it accumulates, or leaves a part of it.
     """
@@ -72,19 +74,18 @@ def reads_of(operation: Operation, instruction: Instruction) -> Iterator[tuple[s
     if operation.name == "core_barrier":  # names its data and touches none
         return
     for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True):
-        if pattern < 0 or parameter.kind is ParameterKind.DESTINATION:
-            continue
-        if parameter.kind is ParameterKind.UPDATED and not _leaves(operation, instruction):
-            continue
-        if parameter.kind is ParameterKind.ACCUMULATOR:
-            accumulates = instruction.scalars[operation.scalar_slots["accumulate"]]
-            if not accumulates:
-                continue
-        yield parameter.name, pattern
+        if pattern >= 0 and (not parameter.kind.written or operation.keeps(parameter, instruction.scalars)):
+            yield parameter.name, pattern
 
 
-def _leaves(operation: Operation, instruction: Instruction) -> bool:
-    return operation.leaves is None or operation.leaves(instruction.scalars)
+def _indices_of(
+    program: Program, operation: Operation, instruction: Instruction
+) -> Iterator[tuple[str, int]]:
+    """Yield the name and pattern of each index tensor that says where an argument lies."""
+    for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True):
+        for source in patterns_used(program, (pattern,)):
+            if source != pattern:
+                yield f"the index of {parameter.name}", source
 
 
 def is_static(program: Program) -> bool:
@@ -141,16 +142,18 @@ def uninitialised_reads(program: Program, limit: int = 100) -> list[Uninitialise
     for tensor in program.inputs:
         shadow.mark_tensor(tensor)
     operations = [OPERATIONS[name] for name in program.operations]
+    any_indexed = any(pattern.offsets for pattern in program.patterns)
     found: dict[tuple[int, str], UninitialisedRead] = {}
     for instruction in program.instructions:
         operation = operations[instruction.operation]
-        for name, pattern in reads_of(operation, instruction):
+        indices = _indices_of(program, operation, instruction) if any_indexed else ()
+        for name, pattern in chain(indices, reads_of(operation, instruction)):
             key = (instruction.line, name)
             if key in found or shadow.is_marked(pattern):
                 continue
             tensor = program.patterns[pattern].tensor
-            slot = operation.tensor_slots[name]
-            written = operation.tensor_parameters[slot].kind.written
+            slot = operation.tensor_slots.get(name)
+            written = slot is not None and operation.tensor_parameters[slot].kind.written
             found[key] = UninitialisedRead(instruction.line, operation.name, name, tensor, written)
             if len(found) >= limit:
                 return list(found.values())

@@ -98,7 +98,7 @@ def _flow(program: Program, instruction: Instruction) -> tuple[set[_Source], set
             continue
         view = program.patterns[pattern]
         (written if parameter.kind.written else read).add(("tensor", view.tensor))
-        if parameter.kind is ParameterKind.UPDATED:
+        if operation.keeps(parameter, instruction.scalars):
             read.add(("tensor", view.tensor))
         for offset in view.offsets:
             if offset.kind == "register":

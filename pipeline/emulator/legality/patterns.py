@@ -9,7 +9,8 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.legality.coverage import reads_of
 from pipeline.emulator.legality.rules import Breach, Geometry, Rule, Subject
 from pipeline.emulator.operations import Severity
-from pipeline.emulator.program.geometry import may_overlap
+from pipeline.emulator.program.geometry import may_overlap, start_partitions
+from pipeline.emulator.program.lifetimes import patterns_used
 
 __all__ = ["RULES"]
 
@@ -34,6 +35,8 @@ def _partition_step(geometry: Geometry) -> str | None:
 
 
 def _partition_crossing(geometry: Geometry) -> str | None:
+    if geometry.moves:  # the machine looks when it knows where to
+        return None
     low = high = geometry.column
     for stride, count in geometry.dims[1:]:
         reach = stride * (count - 1)
@@ -54,10 +57,10 @@ def _view_width(geometry: Geometry) -> str | None:
 
 
 def _partition_start(geometry: Geometry) -> str | None:
-    if geometry.anywhere:
+    if geometry.anywhere or geometry.moves:
         return None
     count, start = geometry.dims[0][1], geometry.start
-    allowed = (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
+    allowed = start_partitions(count)
     if start in allowed:
         return None
     return (
@@ -91,34 +94,46 @@ def _merge(dims: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
     return merged
 
 
-def _overlaps(subject: Subject) -> Iterator[tuple[Geometry, int, int, bool]]:
+def _overlaps(subject: Subject) -> Iterator[tuple[tuple[tuple[int, int], ...], int, int, bool]]:
     """Yield each write that touches an element twice: how, where, and whether nobody reads the tensor after.
 
     A stride of 0 to a tensor that nobody reads is a sink: how a kernel throws away what it has no use for
     (nki-library's core/qkv does).
     """
+    program, calls = subject.program, subject.resolution.calls
+    overlapping = {index for index, pattern in enumerate(program.patterns) if may_overlap(pattern.dims)}
+    if not overlapping:
+        return
     last_read: dict[int, int] = {}
+    writes: list[tuple[int, int]] = []
     for position, (instruction, index) in enumerate(
-        zip(subject.program.instructions, subject.resolution.indices, strict=True)
+        zip(program.instructions, subject.resolution.indices, strict=True)
     ):
-        for name, pattern in reads_of(subject.resolution.calls[index].operation, instruction):
-            last_read[subject.program.patterns[pattern].tensor] = position
-    outputs = set(subject.program.outputs)
-    for geometry, uses in subject.geometries.items():
-        if not geometry.written or not may_overlap(geometry.dims):
-            continue
-        moving = [dim for dim in geometry.dims if dim[0] != 0]
-        for position, slot in uses.values():
-            pattern = subject.program.instructions[position].tensors[slot]
-            tensor = subject.program.patterns[pattern].tensor
-            unread = last_read.get(tensor, -1) <= position and tensor not in outputs
-            yield geometry, position, slot, unread and not may_overlap(moving)
+        operation = calls[index].operation
+        read = [pattern for _, pattern in reads_of(operation, instruction)]
+        read += [
+            index for index in patterns_used(program, instruction.tensors) if index not in instruction.tensors
+        ]
+        for pattern in read:
+            last_read[program.patterns[pattern].tensor] = position
+        if not overlapping.isdisjoint(instruction.tensors):
+            writes += [
+                (position, slot)
+                for slot, parameter in enumerate(operation.tensor_parameters)
+                if parameter.kind.written and instruction.tensors[slot] in overlapping
+            ]
+    outputs = set(program.outputs)
+    for position, slot in writes:
+        written = program.patterns[program.instructions[position].tensors[slot]]
+        moving = [dim for dim in written.dims if dim[0] != 0]
+        unread = last_read.get(written.tensor, -1) <= position and written.tensor not in outputs
+        yield written.dims, position, slot, unread and not may_overlap(moving)
 
 
 def _destination_overlap(subject: Subject) -> Iterator[Breach]:
-    for geometry, position, slot, is_sink in _overlaps(subject):
+    for dims, position, slot, is_sink in _overlaps(subject):
         if not is_sink:
-            strides, shape = zip(*geometry.dims, strict=True)
+            strides, shape = zip(*dims, strict=True)
             yield Breach(
                 f"{subject.argument(position, slot)} {list(shape)} with strides {list(strides)} writes an "
                 "element more than once: write each element once (a broadcast view is for reading)",
@@ -136,9 +151,7 @@ def _destination_sink(subject: Subject) -> Iterator[Breach]:
             )
 
 
-def _rule(
-    rule: str, judge: Callable[[Geometry], str | None], source: str
-) -> Rule:
+def _rule(rule: str, judge: Callable[[Geometry], str | None], source: str) -> Rule:
     """Return the rule that judges every distinct geometry once and names each line that uses a bad one."""
 
     def find(subject: Subject) -> Iterator[Breach]:

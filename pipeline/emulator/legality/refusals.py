@@ -19,6 +19,8 @@ REFUSES: Final[dict[str, str]] = {
     "view-width": "a view as a dtype that does not divide the bytes of a partition",
     "partition-start": "an engine's tile that starts off partition 0, 32, 64 or 96, as its height allows",
     "free-dimensions": "an access pattern of more than four free dimensions after merging",
+    "free-elements": "an instruction on more elements per partition than an engine takes",
+    "free-stride": "an access pattern whose steps do not fit 16 bits",
     "destination-overlap": "a destination that names an element twice",
     "operation-target": "an operation that the chip does not have",
     "operation-engine": "an engine that cannot run the operation",

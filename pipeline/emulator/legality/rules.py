@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations import ALL_TARGETS, Severity
+from pipeline.emulator.program.geometry import first_partition
 from pipeline.emulator.program.instructions import Program
 from pipeline.emulator.program.lifetimes import Lifetimes, loop_spans, patterns_used
 from pipeline.emulator.program.resolution import partition_elements, resolve
@@ -46,6 +47,7 @@ class Geometry(NamedTuple):
         partition_bytes: Bytes of one partition of the tensor.
         written: Whether the instruction writes it.
         anywhere: Whether it may start at any partition: DMA, and what the operation's own limits place.
+        moves: Whether run time adds to `start` and `column`.
     """
 
     memory: str
@@ -57,6 +59,7 @@ class Geometry(NamedTuple):
     partition_bytes: int = 0
     written: bool = False
     anywhere: bool = False
+    moves: bool = False
 
 
 class Subject:
@@ -139,7 +142,10 @@ class Subject:
             partition_bytes *= size
         width = partition_elements(self.program, index)
         start, column = divmod(pattern.offset, width)
-        return Geometry(memory, pattern.dtype, dims, start, column, width, partition_bytes)
+        start += first_partition(tensor)
+        return Geometry(
+            memory, pattern.dtype, dims, start, column, width, partition_bytes, moves=bool(pattern.offsets)
+        )
 
     def argument(self, position: int, slot: int) -> str:
         """Return how a message calls an argument: operation, parameter and tensor."""

@@ -16,6 +16,7 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.machine.errors import MachineError
 from pipeline.emulator.machine.memory import Array, Place, window_of
 from pipeline.emulator.operations import Registers
+from pipeline.emulator.program.geometry import first_partition, start_partitions
 from pipeline.emulator.program.instructions import AccessPattern, Program
 
 __all__ = ["Address", "Addresses", "OutOfBounds"]
@@ -58,6 +59,8 @@ class Addresses:
         sources: Sequence[Array | None],
         registers: Registers,
         engine: str,
+        *,
+        anywhere: bool = True,
     ) -> Address:
         """Return what a dynamic pattern addresses now.
 
@@ -67,9 +70,10 @@ class Addresses:
             sources: Views by pattern, those of the index tensors among them.
             registers: Of the core that runs the instruction.
             engine: That runs it.
+            anywhere: Whether the view may start at any partition.
 
         Raises:
-            OutOfBounds: If a whole view leaves its tensor.
+            OutOfBounds: If a whole view leaves its tensor, or starts where none may.
             MachineError: If an index tensor does not fit.
         """
         shift = 0
@@ -90,8 +94,21 @@ class Addresses:
                 spread = (offset.kind, source, offset.stride)
         moved = AccessPattern(pattern.tensor, pattern.dtype, pattern.offset + shift, pattern.dims)
         if spread is None:
+            if not anywhere:
+                self._require_start(moved)
             return Address(self._moved_view(moved, buffers))
         return self._gathered(moved, buffers, spread, engine)
+
+    def _require_start(self, pattern: AccessPattern) -> None:
+        width, count = self._extent(pattern)[1], pattern.dims[0][1] if pattern.dims else 1
+        if not width:
+            return
+        start = pattern.offset // width + first_partition(self._program.tensors[pattern.tensor])
+        if start not in start_partitions(count):
+            raise OutOfBounds(
+                f"{count} partitions of {self._name(pattern)} start at {start}, must start at "
+                f"{' or '.join(map(str, start_partitions(count)))}"
+            )
 
     def _moved_view(self, pattern: AccessPattern, buffers: Sequence[Array | None]) -> Array:
         capacity, width = self._extent(pattern)

@@ -215,8 +215,12 @@ class Execution:
             if pattern is None or not pattern.offsets:
                 views.append(self._views[index])
                 continue
+            engine = node.call.engine
+            anywhere = engine == "dma" or not parameter.aligned
             try:
-                address = addresses.resolve(pattern, self._buffers, self._views, registers, node.call.engine)
+                address = addresses.resolve(
+                    pattern, self._buffers, self._views, registers, engine, anywhere=anywhere
+                )
             except OutOfBounds as error:
                 if skips:
                     return None

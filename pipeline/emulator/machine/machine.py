@@ -28,13 +28,12 @@ from pipeline.emulator.operations import (
     Kernel,
     Observation,
     Operation,
-    ParameterKind,
     Severity,
 )
 from pipeline.emulator.program.collection import paused_collection
 from pipeline.emulator.program.geometry import covers
 from pipeline.emulator.program.instructions import Instruction, Program
-from pipeline.emulator.program.lifetimes import Lifetimes
+from pipeline.emulator.program.lifetimes import Lifetimes, patterns_used
 from pipeline.emulator.program.limits import DEFAULT_LIMITS
 from pipeline.emulator.program.resolution import Resolution, resolve
 from pipeline.emulator.toolchain.versions import holds_in
@@ -272,21 +271,22 @@ def _overwritten_first(program: Program, lifetimes: Lifetimes) -> set[int]:
     for position, tensors in lifetimes.opened.items():
         instruction = program.instructions[position]
         operation = OPERATIONS[program.operations[instruction.operation]]
-        used = [program.patterns[p].tensor if p >= 0 else -1 for p in instruction.tensors]
+        arguments = [program.patterns[p].tensor if p >= 0 else -1 for p in instruction.tensors]
+        used = [program.patterns[p].tensor for p in patterns_used(program, instruction.tensors) if p >= 0]
         for tensor in tensors:
             # The first instruction of a loop opens what others use, and one that gathers its indices.
-            if used.count(tensor) == 1 and _overwrites(program, operation, instruction, used.index(tensor)):
+            if used.count(tensor) != 1 or tensor not in arguments:
+                continue
+            if _overwrites(program, operation, instruction, arguments.index(tensor)):
                 overwritten.add(tensor)
     return overwritten
 
 
 def _overwrites(program: Program, operation: Operation, instruction: Instruction, slot: int) -> bool:
-    kind = operation.tensor_parameters[slot].kind
-    if kind is ParameterKind.ACCUMULATOR:
-        writes = not instruction.scalars[operation.scalar_slots["accumulate"]]
-    else:
-        writes = kind is ParameterKind.DESTINATION
-    return writes and covers(program, program.patterns[instruction.tensors[slot]])
+    parameter = operation.tensor_parameters[slot]
+    if not parameter.kind.written or operation.keeps(parameter, instruction.scalars):
+        return False
+    return covers(program, program.patterns[instruction.tensors[slot]])
 
 
 def _mutated_inputs(program: Program, resolution: Resolution) -> tuple[int, ...]:

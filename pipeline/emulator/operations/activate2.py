@@ -117,7 +117,13 @@ def _reduction(call: Call) -> Iterator[str]:
 
 
 def _fidelity(call: Call) -> Fidelity:
-    return ACTIVATIONS[str(call.scalar("op"))].fidelity
+    """That of the function, unless the instruction sums.
+
+    The documented loop adds element by element, and what it has written to ``dst``; that other instructions
+    add what they have not rounded yet is documented, too.
+    """
+    sums = call.scalar("reduce_op") == "add" and call.scalar("reduce_cmd") in ("reduce", "reset_reduce")
+    return Fidelity.APPROXIMATE if sums else ACTIVATIONS[str(call.scalar("op"))].fidelity
 
 
 OPERATIONS: Final = (

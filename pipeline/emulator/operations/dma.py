@@ -6,16 +6,26 @@ only. What run-time addresses add to these rules is in `dynamic_access`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from pipeline.emulator.dtypes import DTYPES
-from pipeline.emulator.operations.arguments import OOB_MODE, choice, destination, flag, operator, source
+from pipeline.emulator.operations.arguments import OOB_MODE, choice, flag, operator, source
 from pipeline.emulator.operations.call import Call, Kernel, Operand
 from pipeline.emulator.operations.conversion import Array, loader, writer
 from pipeline.emulator.operations.data_movement import bind_copy
 from pipeline.emulator.operations.limits import describe
-from pipeline.emulator.operations.table import Limit, Operation, Parameter, ParameterKind, Severity
+from pipeline.emulator.operations.table import (
+    Fidelity,
+    Limit,
+    Operation,
+    Parameter,
+    ParameterKind,
+    Severity,
+)
+
+if TYPE_CHECKING:
+    from pipeline.emulator.program import Scalar
 
 __all__ = ["OPERATIONS"]
 
@@ -58,6 +68,11 @@ def _sources(call: Call) -> list[Operand]:
     """Return the sources of `dma_compute` that are given."""
     operands = (call.operand(f"srcs[{slot}]") for slot in range(_MAX_SOURCES))
     return [operand for operand in operands if operand is not None]
+
+
+def _sum_fidelity(call: Call) -> Fidelity:
+    """In which order the engine adds more than two sources is not documented."""
+    return Fidelity.APPROXIMATE if len(_sources(call)) > 2 else Fidelity.EXACT
 
 
 def _count(call: Call) -> Iterator[str]:
@@ -203,6 +218,11 @@ def _transpose_gather(call: Call) -> Iterator[str]:
         yield f"{indices.elements} indices {list(indices.shape)} for {rows} rows of src {list(src.shape)}"
 
 
+def _skips(scalars: Sequence[Scalar]) -> bool:
+    """Return whether rows whose addresses lie outside leave a part of `dst` as it was."""
+    return "skip" in scalars
+
+
 def _skip_needs_index(call: Call) -> Iterator[str]:
     if call.scalar("oob_mode") != "skip":
         return
@@ -271,7 +291,7 @@ OPERATIONS: Final = (
     Operation(
         "dma_copy",
         (
-            destination(buffers=_MEMORIES),
+            Parameter("dst", ParameterKind.UPDATED, buffers=_MEMORIES),
             source("src", _MEMORIES),
             _PRIORITY,
             OOB_MODE,
@@ -288,12 +308,13 @@ OPERATIONS: Final = (
             Limit("dma-engine", _queue_engine, _COPY, severity=Severity.WARNING),
             _PRIORITY_RANGE,
         ),
+        leaves=_skips,
         source="nki.isa.dma_copy, NKI 0.6; facts/nki.md sections 2.9 and 4.1",
     ),
     Operation(
         "dma_transpose",
         (
-            destination(buffers=frozenset({"sbuf"})),
+            Parameter("dst", ParameterKind.UPDATED, buffers=frozenset({"sbuf"})),
             source("src", _MEMORIES),
             Parameter("axes", ParameterKind.INTEGERS, None),
             _PRIORITY,
@@ -315,12 +336,13 @@ OPERATIONS: Final = (
             _PRIORITY_RANGE,
             _SKIP,
         ),
+        leaves=_skips,
         source="nki.isa.dma_transpose, NKI 0.6; facts/nki.md sections 2.7 and 4.1",
     ),
     Operation(
         "dma_compute",
         (
-            destination(buffers=_MEMORIES),
+            Parameter("dst", ParameterKind.UPDATED, buffers=_MEMORIES),
             Parameter("srcs", ParameterKind.SOURCE, buffers=_MEMORIES, count=_MAX_SOURCES),
             operator("reduce_op", frozenset({"add"})),
             Parameter("scales", ParameterKind.NUMBER, None, count=_MAX_SOURCES),
@@ -344,6 +366,8 @@ OPERATIONS: Final = (
             ),
             _SKIP,
         ),
+        fidelity=_sum_fidelity,
+        leaves=_skips,
         source="nki.isa.dma_compute, NKI 0.6; facts/nki.md sections 2.9 and 4.1",
     ),
 )

@@ -111,7 +111,14 @@ def _tensor_tensor_cycles(call: Call) -> float:
 
 
 def operator_fidelity(call: Call) -> Fidelity:
-    """Return how far the values of an instruction of the vector or gpsimd engine can be trusted."""
+    """Return how far the values of an instruction of the vector or gpsimd engine can be trusted.
+
+    How bit patterns of different widths meet is not documented: "without any data type casting".
+    """
+    operators = [OPERATORS[name] for name in call.scalars if isinstance(name, str) and name in OPERATORS]
+    widths = {DTYPES[operand.dtype].itemsize for operand in call.operands if operand is not None}
+    if len(widths) > 1 and any(operator.family == "bitvec" for operator in operators):
+        return Fidelity.UNMODELLED
     return Fidelity.EXACT if _APPROXIMATED.isdisjoint(call.scalars) else Fidelity.APPROXIMATE
 
 

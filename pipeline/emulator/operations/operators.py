@@ -7,7 +7,7 @@ patterns.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from pipeline.emulator.operations.table import ALL_TARGETS
 
-__all__ = ["COMPARISONS", "OPERATORS", "PARTITION_REDUCTIONS", "Operator", "operators_where"]
+__all__ = ["COMPARISONS", "OPERATORS", "PARTITION_REDUCTIONS", "Operator", "legal_names", "operators_where"]
 
 Array = np.ndarray[Any, Any]
 
@@ -136,6 +136,11 @@ COMPARISONS: Final = frozenset({"equal", "not_equal", "greater_equal", "greater"
 
 #: Operators of `tensor_partition_reduce`.
 PARTITION_REDUCTIONS: Final = frozenset({"add", "average", "maximum", "bitwise_or", "bitwise_and"})
+
+
+def legal_names(choices: Iterable[str]) -> list[str]:
+    """Return choices as a message offers them: in order, without the operators that the hardware lacks."""
+    return sorted(name for name in choices if name not in OPERATORS or OPERATORS[name].family != "refused")
 
 
 def operators_where(*families: str, reducible: bool = False, binary: bool = False) -> frozenset[str]:

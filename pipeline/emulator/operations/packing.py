@@ -14,7 +14,7 @@ from pipeline.emulator.dtypes import PACKED
 from pipeline.emulator.operations.call import Call
 from pipeline.emulator.operations.table import Limit, ParameterKind
 
-__all__ = ["PACKED_TYPES"]
+__all__ = ["PACKED_TYPES", "moves"]
 
 _SOURCE: Final = "nki.language docstrings of the packed types, NKI 0.6: for nc_matmul_mx and quantize_mx"
 
@@ -37,7 +37,8 @@ _MOVERS: Final = frozenset(
 _CHOOSERS: Final = frozenset({"index", "indices", "predicate"})
 
 
-def _moves(call: Call) -> bool:
+def moves(call: Call) -> bool:
+    """Return whether a call moves elements, or fills with zero, and computes nothing."""
     operation = call.operation
     if any(parameter.kind is ParameterKind.OPERATOR for parameter in operation.scalar_parameters):
         return False
@@ -45,7 +46,7 @@ def _moves(call: Call) -> bool:
 
 
 def _arithmetic(call: Call) -> Iterator[str]:
-    if _moves(call):
+    if moves(call):
         return
     for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
         if operand is not None and operand.dtype in PACKED and operand.dtype not in parameter.dtypes:
@@ -56,7 +57,7 @@ def _arithmetic(call: Call) -> Iterator[str]:
 
 
 def _conversion(call: Call) -> Iterator[str]:
-    if not _moves(call):
+    if not moves(call):
         return
     moved = {
         parameter.name: operand.dtype

@@ -15,7 +15,7 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations.arguments import destination, source
 from pipeline.emulator.operations.call import Call, Kernel, Registers
 from pipeline.emulator.operations.conversion import Array
-from pipeline.emulator.operations.table import Limit, Operation, Parameter, ParameterKind
+from pipeline.emulator.operations.table import Fidelity, Limit, Operation, Parameter, ParameterKind
 
 if TYPE_CHECKING:
     from pipeline.emulator.program import Scalar
@@ -85,6 +85,12 @@ def _bind_store(call: Call) -> Kernel:
     return store
 
 
+def _fidelity(call: Call) -> Fidelity:
+    """What becomes of a float between memory and a register is not documented; here its bits."""
+    floats = any(DTYPES[operand.dtype].is_float for operand in call.operands if operand is not None)
+    return Fidelity.UNMODELLED if floats else Fidelity.EXACT
+
+
 def _one_element(call: Call) -> Iterator[str]:
     for parameter, operand in zip(call.operation.tensor_parameters, call.operands, strict=True):
         if operand is not None and operand.elements != 1:
@@ -117,6 +123,7 @@ OPERATIONS: Final = (
         engines=("sync",),
         bind=_bind_load,
         limits=_LIMITS,
+        fidelity=_fidelity,
         source="nki.isa.register_load docstring, NKI 0.6",
     ),
     Operation(
@@ -125,6 +132,7 @@ OPERATIONS: Final = (
         engines=("sync",),
         bind=_bind_store,
         limits=_LIMITS,
+        fidelity=_fidelity,
         source="nki.isa.register_store docstring, NKI 0.6",
     ),
 )

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations.accumulator import Accumulator, accumulator_fidelity, initial_value
 from pipeline.emulator.operations.arguments import choice, destination, flag, operand, operator, source
 from pipeline.emulator.operations.call import Call, Kernel, Registers
@@ -79,7 +80,7 @@ def _reduce_fidelity(call: Call) -> Fidelity:
     (facts/nki_bug_reports.md 49).
     """
     if str(call.scalar("op")) not in ("add", "subtract", "multiply"):
-        return Fidelity.EXACT
+        return operator_fidelity(call)
     shown = (
         call.scalar("op") == "add"
         and call.target.name == "trn1"
@@ -174,6 +175,13 @@ def _bind_scan(call: Call) -> Kernel:
     return scan
 
 
+def _scan_fidelity(call: Call) -> Fidelity:
+    """The documented loop keeps the state in the type of ``data0``, its prose says float32."""
+    level = operator_fidelity(call)
+    narrow = DTYPES[call.tensor("data0").dtype].storage != FLOAT32
+    return Fidelity.APPROXIMATE if narrow and level is Fidelity.EXACT else level
+
+
 def _double_row_cycles(call: Call) -> float:
     return max(64, 2 * call.tensor("dst").free_elements)
 
@@ -248,7 +256,7 @@ OPERATIONS: Final = (
             column("initial", of="data0"),
             not_both_psum("data0", "data1"),
         ),
-        fidelity=operator_fidelity,
+        fidelity=_scan_fidelity,
         source="nki.isa.tensor_tensor_scan, NKI 0.6; facts/nki.md section 3.1",
     ),
 )

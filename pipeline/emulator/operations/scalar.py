@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from pipeline.emulator.operations.table import (
     ParameterKind,
     Severity,
 )
+
+if TYPE_CHECKING:
+    from pipeline.emulator.program import Scalar
 
 __all__ = ["ACTIVATION", "OPERATIONS", "activation_cycles", "bind_function", "bind_registers", "idle_result"]
 
@@ -92,6 +95,11 @@ def bind_registers(
     return apply
 
 
+def _command(call: Call) -> Scalar:
+    """Return what the instruction does to the registers."""
+    return "reset_reduce" if call.operation.name == "activation_reduce" else call.scalar("reduce_cmd")
+
+
 def _bind_activation(call: Call) -> Kernel:
     """``dst = op(data * scale + bias)`` in float32, with the running row sum of the scalar engine's
     registers.
@@ -108,8 +116,7 @@ def _bind_activation(call: Call) -> Kernel:
     bias = broadcast_operand(bias_tile, bias_number, dst.shape)
     scales = scale_tile is not None or scale_number != 1
     biases = bias_tile is not None or bias_number not in (None, 0)
-    command = "reset_reduce" if call.operation.name == "activation_reduce" else call.scalar("reduce_cmd")
-    accumulate = bind_registers(call, command, "add", in_order=False)
+    accumulate = bind_registers(call, _command(call), "add", in_order=False)
     direct = accumulate is None and DTYPES[dst.dtype].storage == FLOAT32
 
     def activation(
@@ -198,9 +205,12 @@ def _slope(call: Call) -> Iterator[str]:
 
 
 def _fidelity(call: Call) -> Fidelity:
-    # Which slope an instruction without relu_param applies is not documented; the machine takes 0.
+    """That of the function, unless the instruction sums: in which order the engine adds is not documented."""
     activation = ACTIVATIONS[str(call.scalar("op"))]
-    return Fidelity.UNMODELLED if activation.sloped else activation.fidelity
+    if activation.sloped:
+        # Which slope an instruction without relu_param applies is not documented; the machine takes 0.
+        return Fidelity.UNMODELLED
+    return Fidelity.APPROXIMATE if _command(call) in ("reduce", "reset_reduce") else activation.fidelity
 
 
 def activation_cycles(call: Call) -> float:

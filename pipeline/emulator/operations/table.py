@@ -100,7 +100,7 @@ class Meeting(StrEnum):
 class Fidelity(StrEnum):
     """How far the emulated values can be trusted to be the device's, best first."""
 
-    EXACT = "exact"  # same arithmetic; only the order of a sum may differ
+    EXACT = "exact"  # same arithmetic; only the order in which a matmul sums may differ
     APPROXIMATE = "approximate"  # same function, but the device evaluates an approximation of it
     UNMODELLED = "unmodelled"  # the device's values here are not documented
 
@@ -235,3 +235,14 @@ class Operation:
         object.__setattr__(self, "scalar_parameters", scalars)
         object.__setattr__(self, "tensor_slots", {p.name: slot for slot, p in enumerate(tensors)})
         object.__setattr__(self, "scalar_slots", {p.name: slot for slot, p in enumerate(scalars)})
+
+    def keeps(self, parameter: Parameter, scalars: Sequence[Scalar]) -> bool:
+        """Return whether what a written argument held before stays in it: added to, or in a part of it.
+
+        Args:
+            parameter: Of the operation.
+            scalars: Of the instruction.
+        """
+        if parameter.kind is ParameterKind.ACCUMULATOR:
+            return bool(scalars[self.scalar_slots["accumulate"]])
+        return parameter.kind is ParameterKind.UPDATED and (self.leaves is None or self.leaves(scalars))

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pipeline.emulator.dtypes import DTYPES
-from pipeline.emulator.program.instructions import AccessPattern, Program
+from pipeline.emulator.program.instructions import AccessPattern, Program, Tensor
 
-__all__ = ["covers", "may_overlap", "tensor_bytes"]
+__all__ = ["covers", "first_partition", "may_overlap", "start_partitions", "tensor_bytes"]
+
+
+def first_partition(tensor: Tensor) -> int:
+    """Return the partition on which an on-chip tensor begins, as far as its author placed it."""
+    return tensor.address[0] if tensor.address is not None else 0
+
+
+def start_partitions(count: int) -> tuple[int, ...]:
+    """Return where an engine's access to `count` partitions may start: NKI architecture guides."""
+    return (0,) if count > 64 else (0, 64) if count > 32 else (0, 32, 64, 96)
 
 
 def tensor_bytes(program: Program, index: int) -> int:

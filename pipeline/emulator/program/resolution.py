@@ -15,6 +15,7 @@ import msgspec
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations import OPERATIONS, Call, Operand, memory_of
 from pipeline.emulator.program.collection import paused_collection
+from pipeline.emulator.program.geometry import first_partition
 from pipeline.emulator.program.instructions import AccessPattern, Instruction, Program, Tensor
 from pipeline.emulator.targets import ENGINES, TARGETS
 
@@ -121,6 +122,7 @@ def _operands(program: Program) -> list[Operand]:
         if memory != "hbm":
             itemsize = DTYPES[pattern.dtype].itemsize
             start, column = divmod(pattern.offset, max(1, widths[pattern.tensor] // itemsize))
+            start += first_partition(program.tensors[pattern.tensor])
             if memory == "psum":
                 first, last = _bytes_of(pattern, column, itemsize)
         operands.append(Operand(memory, pattern.dtype, shape, strides, start, first, last, dynamic, indices))

@@ -153,6 +153,8 @@ def test_registers_move_load_and_store_32_bits():
          ("returns a value",)),
         ("def body(r):\n    nisa.memset(t, 0.0)\nnl.while_loop(nisa.register_alloc(1), body)",
          ("while_loop", "register")),
+        ("kept = []\nfor i in nl.dynamic_range(3):\n    u = nl.zeros((128, 8), nl.float32, nl.sbuf)\n"
+         "    kept.append(u)\nnisa.tensor_copy(t, kept[0])", ("within a run-time loop", "before the loop")),
         ("nisa.register_load(3, t[0:1, 0:1])", ("dst must be a register",)),
     ],
 )  # fmt: skip
@@ -173,6 +175,21 @@ def test_a_return_from_within_a_loop_is_refused():
                 return out
     """
     assert "does not end" in refused_submission(source).message
+
+
+def test_deeply_nested_loops_are_recorded_in_time_that_grows_with_their_depth():
+    lines = ["@nki.jit", "def kernel(x):"]
+    lines.append("    out = nl.ndarray((1, 1), dtype=nl.float32, buffer=nl.shared_hbm)")
+    lines.append("    cell = nl.zeros((1, 1), dtype=nl.float32, buffer=nl.sbuf)")
+    for depth in range(16):
+        lines.append("    " * (depth + 1) + f"for i{depth} in nl.dynamic_range(1):")
+    lines.append("    " * 17 + "nisa.tensor_scalar(cell, cell, op0=nl.add, operand0=1.0)")
+    lines += ["    nisa.dma_copy(out, cell)", "    return out"]
+    x = np.zeros((1, 1), np.float32)
+    program = program_of("\n".join(lines), {"x": x})
+    # Bodies recorded twice at every level would have taken 2**16 registers.
+    assert program.registers < 16 * 16
+    assert Machine(program).run([x])[0].tolist() == [[1.0]]
 
 
 def test_an_endless_loop_ends_at_the_budget():

@@ -36,6 +36,23 @@ def test_inputs_are_never_changed_and_writes_to_them_are_reported():
     assert machine.mutated_inputs == (1,)
 
 
+def test_an_input_that_is_returned_unchanged_is_a_new_array():
+    builder = ProgramBuilder()
+    given = builder.input((1, 2))
+    builder.store(builder.load(given))
+    builder.outputs.append(given)
+    array = np.array([[1, 2]], F32)
+    copied, returned = Machine(builder.program()).run([array])
+    returned[...] = copied[...] = 7
+    assert array.tolist() == [[1, 2]]
+
+
+def test_an_array_that_cannot_be_written_is_a_good_input():
+    array = np.arange(6, dtype=F32).reshape(2, 3)
+    array.flags.writeable = False
+    np.testing.assert_array_equal(Machine(doubling().program()).run([array])[0], 2 * array)
+
+
 def test_inputs_may_have_any_memory_layout():
     machine = Machine(doubling().program())
     data = np.arange(6, dtype=F32).reshape(3, 2).T

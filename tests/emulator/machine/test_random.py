@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pipeline.emulator.legality import fidelity
 from pipeline.emulator.machine import Machine
 from pipeline.emulator.operations import Fidelity
+from tests.emulator.machine.references import BYTES, bits
 from tests.emulator.program_builder import ProgramBuilder
 from tests.emulator.running import nki_dtype, run_operation
 
@@ -124,10 +125,15 @@ def test_the_seed_of_the_run_decides_and_ranks_and_engines_differ():
     assert not np.array_equal(ranks[0].outputs[0], ranks[1].outputs[0])
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.float32])
-@pytest.mark.parametrize("target", ["trn2", "trn3"])
-def test_equal_seeds_give_equal_numbers_whatever_came_before(dtype, target):
-    seed = ("set_rng_seed", None, {"src_seeds": np.array([[42]], dtype)})
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, WORD - 1),
+    st.sampled_from([np.int32, np.uint32, np.float32]),
+    st.sampled_from(["trn1", "trn2", "trn3"]),
+)
+def test_equal_seeds_give_equal_numbers_whatever_came_before(word, dtype, target):
+    # Any 32 bits are a seed.
+    seed = ("set_rng_seed", None, {"src_seeds": np.array([[word]], np.uint32).view(dtype)})
     step = ("rng", None, words(4, 6))
     first, again = outputs(step, seed, step, step, seed, step, target=target, seed=1)[1::2]
     np.testing.assert_array_equal(first, again)
@@ -189,6 +195,14 @@ def test_dropout_leaves_survivors_untouched(rows, columns, prob, dtype):
     data = (np.arange(1, rows * columns + 1) + 2**24).reshape(rows, columns).astype(dtype)
     got = dropout(data, prob)
     np.testing.assert_array_equal(got[got != 0], data[got != 0])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(BYTES), st.integers(1, 7), st.data())
+def test_a_certain_dropout_keeps_or_clears_the_bits_of_every_width(dtype, columns, data):
+    source = data.draw(bits(dtype, (2, columns)))
+    got = dropout(source, np.array([[0], [1]], F32))
+    assert got.tobytes() == source[0].tobytes() + bytes(source[1].nbytes)
 
 
 def test_dropout_drops_the_share_of_each_partition():

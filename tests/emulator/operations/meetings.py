@@ -18,11 +18,14 @@ def call_of(name: str, arguments: dict[str, Any], target: str = "trn2", memory: 
     operands: list[Operand | None] = []
     for parameter in operation.tensor_parameters:
         array = arguments.get(parameter.name)
-        strides = () if array is None else tuple(step // array.itemsize for step in array.strides)
-        operands.append(None if array is None else Operand(memory, nki_dtype(array), array.shape, strides))
+        if isinstance(array, np.ndarray):
+            strides = tuple(step // array.itemsize for step in array.strides)
+            operands.append(Operand(memory, nki_dtype(array), array.shape, strides))
+        else:
+            operands.append(None)
     scalars = [arguments.get(p.name, p.default) for p in operation.scalar_parameters]
     assert REQUIRED not in scalars
-    assert set(arguments) <= {p.name for p in operation.parameters}
+    assert set(arguments) <= {part.name for p in operation.parameters for part in p.spread()}
     return Call(operation, operation.engines[0], TARGETS[target], tuple(operands), tuple(scalars))
 
 

@@ -76,8 +76,6 @@ def test_constants_are_converted() -> None:
     constant = builder.tensor((2, 2), "bfloat16", "hbm")
     builder.store(builder.load(constant))
     values = np.array([[1, -2], [0.5, 3]], ml_dtypes.bfloat16)
-    program = msgspec.structs.replace(
-        builder.program(), constants=(Constant(constant, values.tobytes()),)
-    )
+    program = msgspec.structs.replace(builder.program(), constants=(Constant(constant, values.tobytes()),))
     (result,) = Machine(widen(program)).run([])
     np.testing.assert_array_equal(result, values.astype(np.float32))

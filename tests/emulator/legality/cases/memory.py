@@ -52,6 +52,12 @@ def broadcast_write(*, repeated: bool, read: bool) -> Program:
 
 
 CASES = [
+    Case(
+        "partition-start",
+        placed((16, 0), partitions=32),
+        placed((96, 0), partitions=32),
+        ("16 to 47", "96"),
+    ),
     Case("address-range", placed((96, 0)), placed((64, 0)), ("96 to 159", "128")),
     Case("address-range", placed((0, 229376)), placed((0, 229344)), ("229376", "229407", "SBUF")),
     Case(

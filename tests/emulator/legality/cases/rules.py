@@ -100,6 +100,24 @@ CASES = [
         ("5 free dimensions", "limit 4"),
     ),
     Case(
+        "free-elements",
+        copy(sbuf(32, 65537, dtype="uint8"), sbuf(32, 65537, dtype="uint8")),
+        copy(sbuf(32, 65536, dtype="uint8"), sbuf(32, 65536, dtype="uint8")),
+        ("65537", "65536", "SBUF"),
+    ),
+    Case(
+        "free-elements",
+        copy(sbuf(32, 4097, dtype="bfloat16"), psum(32, 4097, dtype="bfloat16")),
+        copy(sbuf(32, 4096, dtype="bfloat16"), psum(32, 4096, dtype="bfloat16")),
+        ("4097", "4096", "PSUM"),
+    ),
+    Case(
+        "free-stride",
+        copy(sbuf(32, 2), view(sbuf(32, 32769), (32769, 32), (32768, 2))),
+        copy(sbuf(32, 2), view(sbuf(32, 32769), (32769, 32), (32767, 2))),
+        ("32768", "16 bits"),
+    ),
+    Case(
         "operation-engine", copy(WIDE, WIDE, engine="tensor"), copy(WIDE, WIDE, engine="gpsimd"), ("tensor",)
     ),
     Case(
