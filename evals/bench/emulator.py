@@ -84,17 +84,19 @@ def kernel(left, right):
     return result
 """
 
-#: 1,000 additions of tiles, which the benchmark repeats.
-ADDITIONS = """
+#: 1,000 operations on tiles, which the benchmark repeats.
+PAIRS = """
 def kernel(x):
-    tiles = nl.ndarray((128, 512), dtype=x.dtype)
-    nisa.dma_copy(dst=tiles, src=x)
+    tiles = []
+    for i in range(8):
+        tile = nl.ndarray((128, 64), dtype=x.dtype)
+        nisa.dma_copy(dst=tile, src=x[:, i * 64 : i * 64 + 64])
+        tiles.append(tile)
     for i in range(1000):
-        a, b, c = i % 8 * 64, (i + 1) % 8 * 64, (i + 2) % 8 * 64
-        nisa.tensor_tensor(dst=tiles[:, c : c + 64], data1=tiles[:, a : a + 64],
-                           data2=tiles[:, b : b + 64], op=nl.maximum)
+        nisa.tensor_tensor(dst=tiles[i % 8], data1=tiles[(i + 1) % 8], data2=tiles[(i + 2) % 8], op=nl.maximum)
     result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    nisa.dma_copy(dst=result, src=tiles)
+    for i in range(8):
+        nisa.dma_copy(dst=result[:, i * 64 : i * 64 + 64], src=tiles[i])
     return result
 """
 
@@ -251,9 +253,9 @@ def multiply_tiles(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def print_large() -> Program:
     """Print what a million instructions cost a process that does nothing else."""
-    short = record(ADDITIONS, SMALL)
-    first, *body, last = short.instructions
-    program = msgspec.structs.replace(short, instructions=(first, *body * 1000, last))
+    short = record(PAIRS, SMALL)
+    loads, body, stores = short.instructions[:8], short.instructions[8:-8], short.instructions[-8:]
+    program = msgspec.structs.replace(short, instructions=(*loads, *body * 1000, *stores))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "program"
         path.write_bytes(encode(program))

@@ -15,15 +15,13 @@ _LISTED: Final = Path(__file__).with_suffix(".toml")
 
 
 def _case(listed: dict[str, Any]) -> Case:
-    module, owner, method = listed.pop("test").rsplit(".", 2)
     arguments = listed.pop("arguments", {})
     if isinstance(arguments, list):
         # Several tables in place of one, as one would not fit a line.
         arguments = {name: value for part in arguments for name, value in part.items()}
     if "targets" in listed:
         listed["targets"] = tuple(listed["targets"])
-    name = f"library/{listed.pop('name')}"
-    return TestCase(name=name, module=module, test=f"{owner}.{method}", arguments=arguments, **listed)
+    return TestCase(name=f"library/{listed.pop('name')}", arguments=arguments, **listed)
 
 
 CASES: Final[tuple[Case, ...]] = tuple(map(_case, tomllib.loads(_LISTED.read_text())["case"]))

@@ -11,43 +11,49 @@ from pipeline.emulator.reference.markdown import table
 
 __all__ = ["FIDELITIES", "TABLES", "VALID_RANGES", "fidelity_of"]
 
-_ACTIVATION: Final = "that of the function; unmodelled with `prelu`, whose slope it cannot say"
+_SLOPE: Final = "unmodelled with `prelu`, whose slope it cannot say"
 _OPERATOR: Final = "exact; approximate with `power`, `rsqrt` and `reciprocal`"
-_ACCUMULATOR: Final = "approximate where it adds up; unmodelled where it reads an idle accumulator"
+_WIDTHS: Final = "unmodelled for bit patterns of different widths"
+_MAXIMUM: Final = "exact; unmodelled where it reads an idle accumulator"
 _MOVED: Final = "exact; unmodelled between two data types"
 _REDUCED: Final = (
     "exact for `maximum` and `minimum` of floats; approximate else; unmodelled between two data types"
 )
+_REGISTER: Final = "exact for integers; unmodelled for floats"
 
 #: What the fidelity of an operation depends on, where it depends on its arguments.
 FIDELITIES: Final[dict[str, str]] = {
-    "activate2": "that of the function",
-    "activation": _ACTIVATION,
-    "activation_reduce": _ACTIVATION,
+    "activate2": "that of the function; approximate where it sums",
+    "activation": f"that of the function; approximate where it sums; {_SLOPE}",
+    "activation_reduce": f"approximate; {_SLOPE}",
     "all_gather": _MOVED,
     "all_gather_v": _MOVED,
     "all_reduce": _REDUCED,
     "all_to_all": _MOVED,
-    "all_to_all_v": "approximate; unmodelled with receive displacements",
+    "all_to_all_v": "approximate; unmodelled with receive displacements, and between two data types",
     "collective_permute": "exact in a ring; unmodelled else, and between two data types",
     "collective_permute_implicit": "approximate; unmodelled between two data types",
+    "dma_compute": "exact for two sources; approximate for more",
     "dropout": "exact for a probability of 0 or 1; unmodelled else",
     "exponential": "approximate; unmodelled where it reads an idle accumulator",
     "nc_matmul": "exact; approximate with tfloat32; unmodelled for a transpose into another width",
     "nc_stream_shuffle": "exact; unmodelled where the mask names a partition outside `src`",
     "nc_transpose": "exact; unmodelled into another width on the tensor engine",
-    "range_select": "exact; unmodelled where it reads an idle accumulator",
+    "range_select": _MAXIMUM,
     "reduce_scatter": _REDUCED,
+    "register_load": _REGISTER,
+    "register_store": _REGISTER,
     "scalar_tensor_tensor": _OPERATOR,
-    "select_reduce": "exact; unmodelled where it reads an idle accumulator",
-    "tensor_partition_reduce": "exact; approximate where it adds 32-bit integers",
+    "select_reduce": _MAXIMUM,
+    "tensor_partition_reduce": "exact; approximate where it adds",
     "tensor_reduce": "exact where the order of the elements cannot matter, and for float32 sums of up to 128 "
-    "elements on trn1; approximate else",
-    "tensor_scalar": _OPERATOR,
+    f"elements on trn1; approximate else; {_WIDTHS}",
+    "tensor_scalar": f"{_OPERATOR}; {_WIDTHS}",
     "tensor_scalar_cumulative": _OPERATOR,
-    "tensor_scalar_reduce": f"{_OPERATOR}; {_ACCUMULATOR}",
-    "tensor_tensor": _OPERATOR,
-    "tensor_tensor_scan": _OPERATOR,
+    "tensor_scalar_reduce": "exact; approximate where it sums, and with `power`, `rsqrt` and `reciprocal`; "
+    "unmodelled where it reads an idle accumulator",
+    "tensor_tensor": f"{_OPERATOR}; {_WIDTHS}",
+    "tensor_tensor_scan": "exact on float32; approximate on narrower types, and with `power`",
 }
 
 
@@ -75,12 +81,10 @@ VALID_RANGES: Final[dict[str, str]] = {
 
 
 def fidelity_of(operation: Operation) -> str:
-    """Return an operation's fidelity, or what it depends on.
-
-    Raises:
-        KeyError: If it depends on arguments and `FIDELITIES` does not say how.
-    """
-    return FIDELITIES[operation.name] if callable(operation.fidelity) else operation.fidelity.value
+    """Return an operation's fidelity, or what it depends on."""
+    if not callable(operation.fidelity):
+        return operation.fidelity.value
+    return FIDELITIES.get(operation.name, "depends on its arguments")
 
 
 def _operations() -> str:
