@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.execution import Arguments, execute_kernel
 from pipeline.emulator.frontend.imports import explain_import
 from pipeline.emulator.frontend.kernel import Kernel, jit
 from pipeline.emulator.frontend.locating import locate, position_of
@@ -18,7 +19,7 @@ from pipeline.emulator.frontend.modules import installed_modules
 from pipeline.emulator.frontend.script import ScriptSession
 from pipeline.emulator.frontend.trace import DEFAULT_VERSION
 
-__all__ = ["emulated", "run"]
+__all__ = ["emulated", "run", "run_ranks"]
 
 
 def run(
@@ -62,6 +63,38 @@ def run(
                 raise
             refused.file, refused.line = position_of(error)
             raise refused from None
+
+
+def run_ranks(
+    kernel: Callable[..., Any] | str | Path,
+    arguments_by_rank: Sequence[Sequence[Any]],
+    *,
+    target: str | None = None,
+    version: str = DEFAULT_VERSION,
+    lnc: int = 1,
+) -> list[Any]:
+    """Execute a kernel with collectives on several ranks, which meet at them.
+
+    Args:
+        kernel: See `run`.
+        arguments_by_rank: Per rank its positional arguments; the ranks may differ in the values of arrays
+            only.
+        target: See `run`.
+        version: See `run`.
+        lnc: Logical NeuronCores of each rank.
+
+    Returns:
+        What the kernel returns on each rank.
+
+    Raises:
+        KernelError: Whatever is wrong with the kernel, or ranks that wait for each other in vain.
+        KeyError: If there is no such target or version.
+    """
+    session = ScriptSession(target, version)
+    with installed_modules(session):
+        found = _load(str(kernel)) if isinstance(kernel, str | Path) else jit(kernel)
+        calls: list[Arguments] = [(tuple(arguments), {}) for arguments in arguments_by_rank]
+        return execute_kernel(session, found[lnc].function, lnc, calls)
 
 
 @contextmanager

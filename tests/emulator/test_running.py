@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.emulator import KernelError, emulated, run
+from pipeline.emulator import KernelError, emulated, run, run_ranks
 
 KERNELS = """
 from dataclasses import dataclass
@@ -127,3 +127,40 @@ def test_importing_the_package_loads_neither_frontend_nor_machine() -> None:
         "import pipeline.emulator, sys; print([m for m in sys.modules if m.startswith('pipeline.emulator.')])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+RANKS = """
+import nki
+import nki.collectives as ncc
+import nki.isa as nisa
+import nki.language as nl
+
+@nki.jit
+def total(x):
+    mine = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    sums = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=mine, src=x)
+    ncc.all_reduce([mine], [sums], ncc.ReplicaGroup([[0, 1], [2, 3]]), nl.add)
+    nisa.dma_copy(dst=out, src=sums)
+    return out
+"""
+
+
+def test_ranks_meet_at_a_collective(tmp_path: Path) -> None:
+    file = tmp_path / "ranks.py"
+    file.write_text(RANKS)
+    given = [[np.full((1, 3), 10.0**rank, np.float32)] for rank in range(4)]
+    results = run_ranks(file, given)
+    assert [result.tolist() for result in results] == [[[11.0] * 3]] * 2 + [[[1100.0] * 3]] * 2
+    with pytest.raises(KernelError, match="rank"):
+        run_ranks(file, given[:3])
+    with pytest.raises(KernelError, match="rank 1"):
+        run_ranks(file, [given[0], [np.ones((2, 3), np.float32)]])
+
+
+def test_edges_for_the_scheduler_change_no_value(tmp_path: Path) -> None:
+    file = tmp_path / "scheduled.py"
+    file.write_text(KERNELS + "\n\nscheduled = scaled.with_schedule([('b', 'a'), ('c', ['a', 'b'])])\n")
+    x = np.ones((4, 4), np.float32)
+    assert np.array_equal(run(f"{file}:scheduled", x), run(f"{file}:scaled", x))

@@ -120,6 +120,18 @@ REFUSED = {
         "nisa.dma_copy(tile[0:1], x[nl.ds(nisa.register_alloc(0) * 10**30, 1)])", "run-time index",
     ),
     "a pattern in one string": ("tile.rearrange('p f', 'f p')", "rearrange('p f', 'f p')"),
+    "a step that is no integer": ("tile[:, ::2.5]", "compile-time integers"),
+    "a dimension that is none": ("tile.expand_dim(None)", "a dimension is an integer"),
+    "a negative dimension to expand": ("tile.expand_dim(-1)", "use 1 to 2"),
+    "dimensions one by one": ("tile.permute(0)", "must be a tuple"),
+    "a shape that is a number": ("tile.reshape(64)", "must be a tuple"),
+    "a dimension of another kind": ("tile.select(2.5, 0)", "a dimension is an integer"),
+    "no axis": ("nl.sum(tile, axis=None)", "axis None"),
+    "a pair for a register": ("nisa.register_alloc((1, 2))", "an integer or a register"),
+    "a list for a register": ("nisa.register_move(nisa.register_alloc(0), [1])", "an integer or a register"),
+    "two registers multiplied": ("nisa.register_alloc(0) * nisa.register_alloc(0)", "known only on the device"),
+    "no columns": ("tile.indirect(tile[:, 0:1].view(nl.uint32), 0)", "num_elem must be a positive integer"),
+    "half a column": ("tile.indirect(tile[:, 0:1].view(nl.uint32), 1.5)", "num_elem must be a positive"),
     "whole division": ("tile // 2", "nl.floor"),
     "whole division of a number": ("2 // tile", "nl.floor"),
     "a remainder": ("tile % 2", "nl.floor"),
@@ -140,6 +152,11 @@ def test_it_is_refused_in_words(what):
     assert words in caught.value.message
     assert caught.value.kind in (KernelErrorKind.COMPILE_ERROR, KernelErrorKind.TOO_LARGE)
     assert caught.value.line
+
+
+def test_a_step_beyond_the_end_selects_the_first():
+    (out,) = execute(loading("nisa.tensor_copy(tile[:, 0:8:10**30], tile[:, 7:8])"), x=SQUARE)
+    assert np.array_equal(out, SQUARE[:, [7, 1, 2, 3, 4, 5, 6, 7]])
 
 
 def test_operators_that_the_hardware_lacks_are_not_offered():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -23,13 +23,15 @@ from pipeline.emulator.frontend.locating import locate
 from pipeline.emulator.frontend.session import Session, noted_files
 from pipeline.emulator.frontend.signature import InputSpec, TensorArgument, bind_arguments, record_kernel
 from pipeline.emulator.frontend.values import dtype_of
-from pipeline.emulator.operations import Severity
+from pipeline.emulator.operations import Observation, Severity
 from pipeline.emulator.program import ProgramError, validate
 from pipeline.emulator.program.instructions import Program
 
-__all__ = ["execute_kernel"]
+__all__ = ["Arguments", "execute_kernel"]
 
 Array = np.ndarray[Any, Any]
+#: Positional and keyword arguments of one call.
+Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 #: Verdict of what the machine refuses; anything else is the kernel's own run-time error.
 _VERDICTS: Final = {"memory": KernelErrorKind.TOO_LARGE, "unsupported": KernelErrorKind.UNSUPPORTED}
@@ -56,20 +58,20 @@ def execute_kernel(
     session: Session,
     function: Callable[..., Any],
     cores: int,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> Any:
+    ranks: Sequence[Arguments],
+) -> list[Any]:
     """Run a kernel on arrays.
 
     Args:
         session: Whose target and version hold.
         function: The undecorated kernel.
         cores: Logical NeuronCores to run it on.
-        args: Its positional arguments: arrays of NumPy or torch, and compile-time values.
-        kwargs: Its keyword arguments.
+        ranks: Per rank its positional and its keyword arguments: arrays of NumPy or torch, and compile-time
+            values. The kernel is recorded for the first rank, so they may differ in the values of arrays
+            only.
 
     Returns:
-        What the kernel returns, as the caller's kind of array: one, or a tuple.
+        What the kernel returns on each rank, as the caller's kind of array: one, or a tuple.
 
     Raises:
         KernelError: Whatever is wrong with the kernel, with file and line.
@@ -79,7 +81,7 @@ def execute_kernel(
     __tracebackhide__ = True
     with noted_files() as files:
         try:
-            return _execute(session, function, cores, args, kwargs)
+            return _execute(session, function, cores, ranks)
         except Exception as error:
             if isinstance(error, KernelError) and not error.file:
                 named = files.get(error.line, set())
@@ -101,6 +103,7 @@ def _check_language(session: Session, function: Callable[..., Any]) -> None:
             error = KernelError(KernelErrorKind.COMPILE_ERROR, finding.message, finding.line)
             error.file = path or ""
             raise error
+        session.notice(finding.message, finding.line, function)
 
 
 @lru_cache(maxsize=256)
@@ -109,21 +112,22 @@ def _language_findings(text: str, entry: str, version: str) -> tuple[Finding, ..
 
 
 def _execute(
-    session: Session,
-    function: Callable[..., Any],
-    cores: int,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> Any:
+    session: Session, function: Callable[..., Any], cores: int, ranks: Sequence[Arguments]
+) -> list[Any]:
     # Executing is for interactive use; a child that only records must not load the machine.
     from pipeline.emulator.legality import check, mutated_inputs, unwritten
     from pipeline.emulator.machine import Machine, MachineError
     from pipeline.emulator.program.widening import widen
 
-    given: dict[str, _Given] = {}
-    arguments = {
-        name: _take(name, value, given) for name, value in bind_arguments(function, args, kwargs).items()
-    }
+    taken = [_take_all(bind_arguments(function, args, kwargs)) for args, kwargs in ranks]
+    arguments, given = taken[0]
+    for place, (other, arrays) in enumerate(taken):
+        if other != arguments or [e.spec for e in arrays.values()] != [e.spec for e in given.values()]:
+            raise KernelError(
+                KernelErrorKind.COMPILE_ERROR,
+                f"rank {place} is called with other shapes, data types or compile-time values than rank 0: "
+                "one program runs on all ranks",
+            )
     program, many = record_kernel(
         session, function, arguments, {name: entry.spec for name, entry in given.items()}, cores=cores
     )
@@ -150,17 +154,35 @@ def _execute(
     if session.keeps_float32:
         program = widen(program)
     try:
-        results = Machine(program).run(_inputs(program, given))
+        runs = Machine(program).execute([_inputs(program, arrays) for _, arrays in taken])
     except MachineError as error:
         kind = _VERDICTS.get(error.rule, KernelErrorKind.RUNTIME_ERROR)
         raise KernelError(kind, error.message, error.line) from None
-    for index, entry in zip(program.inputs, given.values(), strict=True):
-        if index in written:
-            result = results[outputs.index(index)]
-            entry.array[...] = result.view(entry.array.dtype) if entry.array.dtype.names else result
-    example = next((entry.value for entry in given.values()), None)
-    handed = [like(result, example) for result in results[:returned]]
-    return tuple(handed) if many else handed[0]
+    handed: list[Any] = []
+    for (_, arrays), run in zip(taken, runs, strict=True):
+        for observation in run.observations:
+            session.notice(_observed(observation), program.instructions[observation.position].line, function)
+        for index, entry in zip(program.inputs, arrays.values(), strict=True):
+            if index in written:
+                result = run.outputs[outputs.index(index)]
+                entry.array[...] = result.view(entry.array.dtype) if entry.array.dtype.names else result
+        example = next((entry.value for entry in arrays.values()), None)
+        results = [like(result, example) for result in run.outputs[:returned]]
+        handed.append(tuple(results) if many else results[0])
+    return handed
+
+
+def _observed(observation: Observation) -> str:
+    return (
+        f"{observation.function} met values from {observation.least:g} to {observation.greatest:g}, outside "
+        f"[{observation.low:g}, {observation.high:g}], for which it is defined"
+    )
+
+
+def _take_all(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, _Given]]:
+    """Return the arguments of one rank, and the arrays among them by name."""
+    given: dict[str, _Given] = {}
+    return {name: _take(name, value, given) for name, value in arguments.items()}, given
 
 
 def _take(name: str, value: Any, given: dict[str, _Given]) -> Any:

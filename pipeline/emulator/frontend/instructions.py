@@ -236,7 +236,7 @@ class IsaFunction:
                     f"writes {parameter.name}, the counter of a run-time loop, which only the loop may change"
                 )
             return (value.number,)
-        if parameter.kind is ParameterKind.INDEX and (number := _integers(value)) is not None:
+        if parameter.kind is ParameterKind.INDEX and isinstance(number := _integers(value), int):
             return number
         wanted = "a register" if parameter.kind is ParameterKind.REGISTER else "an integer or a register"
         raise self._wrong(parameter, value, f"{wanted} (nisa.register_alloc)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
@@ -55,6 +55,29 @@ class Kernel:
             )
         return Kernel(self.function, int(cores))
 
+    def with_schedule(self, edges: Sequence[tuple[str, str | Sequence[str]]]) -> Kernel:
+        """Return the kernel with edges for the compiler's scheduler, which change no value.
+
+        Args:
+            edges: Pairs of an instruction's name and the names of those it must wait for.
+
+        Raises:
+            KernelError: If they are something else.
+        """
+        for edge in edges:
+            good = isinstance(edge, tuple | list) and len(edge) == 2 and isinstance(edge[0], str)
+            waited = [edge[1]] if good and isinstance(edge[1], str) else edge[1] if good else []
+            if (
+                not good
+                or not isinstance(waited, tuple | list)
+                or not all(isinstance(n, str) for n in waited)
+            ):
+                raise KernelError(
+                    KernelErrorKind.COMPILE_ERROR,
+                    f"with_schedule takes pairs (name, name or list of names), not {str(edge)[:60]}",
+                )
+        return Kernel(self.function, self.cores)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run inline inside another kernel; on NumPy arrays or torch tensors outside.
 
@@ -65,7 +88,17 @@ class Kernel:
             return self.function(*args, **kwargs)
         # For pytest: what a kernel raises points at the kernel.
         __tracebackhide__ = True
-        return execute_kernel(active_session(), self.function, self.cores, args, kwargs)
+        return execute_kernel(active_session(), self.function, self.cores, [(args, kwargs)])[0]
+
+
+def _is_edge(edge: object) -> bool:
+    """Return whether something is a pair of a name, and a name or a list of names."""
+    if not isinstance(edge, tuple | list) or len(edge) != 2 or not isinstance(edge[0], str):
+        return False
+    waited = edge[1]
+    return isinstance(waited, str) or (
+        isinstance(waited, tuple | list) and all(isinstance(name, str) for name in waited)
+    )
 
 
 def jit(fn: Callable[..., Any] | None = None, **kwargs: Any) -> Any:

@@ -25,7 +25,7 @@ def free_axes(name: str, tile: NkiTensor, axis: Axis) -> tuple[int, ...]:
     Raises:
         KernelError: If they are not the last free dimensions.
     """
-    given = (axis,) if isinstance(axis, int) else tuple(axis)
+    given = tuple(axis) if isinstance(axis, Sequence) else (axis,)
     if any(not isinstance(position, int) or not -tile.ndim <= position < tile.ndim for position in given):
         raise KernelError(KernelErrorKind.COMPILE_ERROR, f"nl.{name} of {tile!r}: axis {axis} does not exist")
     axes = tuple(sorted({position % tile.ndim for position in given}))

@@ -51,6 +51,8 @@ class RegisterExpression:
         return self * -1 + other
 
     def __mul__(self, other: object) -> RegisterExpression:
+        if isinstance(other, RegisterExpression):
+            self._unknown()
         if not isinstance(other, int) or isinstance(other, bool):
             return NotImplemented
         terms = {number: factor * other for number, factor in self.terms.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from operator import index as as_index
 from typing import Any, Final, NoReturn
@@ -111,7 +111,7 @@ class NkiTensor:
 
     def permute(self, dims: Sequence[int]) -> NkiTensor:
         """Return a view with the dimensions reordered."""
-        return self._derive(View.permute, tuple(dims))
+        return self._derive(View.permute, self._tuple("permute: the dimensions", dims))
 
     def broadcast(self, dim: int, size: int) -> NkiTensor:
         """Return a view that repeats a dimension of size 1."""
@@ -127,7 +127,7 @@ class NkiTensor:
 
     def reshape_dim(self, dim: int, shape: Sequence[int]) -> NkiTensor:
         """Return a view with one dimension split into several."""
-        return self._derive(View.split, dim, tuple(shape))
+        return self._derive(View.split, dim, self._tuple("reshape_dim: the shape", shape))
 
     def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor:
         """Return a view with the dimensions `start_dim` to `end_dim`, inclusive, merged."""
@@ -135,7 +135,7 @@ class NkiTensor:
 
     def reshape(self, shape: Sequence[int]) -> NkiTensor:
         """Return a view of the same elements in another shape; one size may be -1."""
-        return self._derive(View.reshape, tuple(shape))
+        return self._derive(View.reshape, self._tuple("reshape: the shape", shape))
 
     def select(self, dim: int, index: int | NkiTensor | RegisterExpression) -> NkiTensor:
         """Return a view of one position along a dimension; a tensor or a register says it at run time."""
@@ -143,7 +143,8 @@ class NkiTensor:
             return self._along(dim, index, "select")
         if isinstance(index, NkiTensor):
             require_unspread(self, "select")
-        if self._on_chip and dim % self.ndim == 0:
+        dim = self._axis(dim, "select")
+        if self._on_chip and dim == 0:
             raise self._refuse("select with a run-time index on dimension 0, the partition dimension")
         first = self._along(dim, 0, "select")
         stride = self._view.dims[dim][0]
@@ -258,7 +259,7 @@ class NkiTensor:
     def vector_select(self, dim: int, vector_offset: Any) -> NkiTensor:
         """Return a view with one row per element of an index tensor; of an HBM tensor, along dimension 0."""
         require_unspread(self, "vector_select")
-        if dim != 0 or self._on_chip:
+        if self._axis(dim, "vector_select") != 0 or self._on_chip:
             raise self._refuse(f"vector_select({dim}): dimension 0 of an HBM tensor only")
         rows = vector_offset.shape[0] if isinstance(vector_offset, NkiTensor) else 1
         stride = self._view.dims[0][0]
@@ -279,7 +280,8 @@ class NkiTensor:
             raise self._refuse("indirect: a two-dimensional on-chip tensor only")
         offsets = offsets_per_column(self, index, "indirect")
         listed = prod(index.shape[1:]) * min(index.shape[0], _INDIRECTION_GROUP)
-        view = View(self._view.offset, (self._view.dims[0], (0, listed if num_elem is None else num_elem)))
+        columns = self._count("indirect: num_elem", listed if num_elem is None else num_elem)
+        view = View(self._view.offset, (self._view.dims[0], (0, columns)))
         return NkiTensor(self._storage, self.dtype, view, (*self._offsets, *offsets))
 
     def __repr__(self) -> str:
@@ -340,7 +342,7 @@ class NkiTensor:
         self, dtype: DType, view: View, scalar_offset: Any, vector_offset: Any, indirect_dim: int
     ) -> NkiTensor:
         """Return the view of `ap` with a run-time index along a dimension of this tensor."""
-        if not 0 <= indirect_dim < self.ndim:
+        if not isinstance(indirect_dim, int) or not 0 <= indirect_dim < self.ndim:
             raise self._refuse(f"ap: indirect_dim {indirect_dim} of {self.ndim} dimensions")
         # The multiplier comes from this tensor's shape, not from the pattern (nki-aps.rst).
         stride = prod(self.shape[indirect_dim + 1 :]) * _width(self.dtype) // _width(dtype)
@@ -358,9 +360,28 @@ class NkiTensor:
         except ViewError as error:
             raise self._refuse(f"{error}") from None
 
+    def _axis(self, dim: Any, method: str) -> int:
+        try:
+            return self._view.axis_of(dim, method)
+        except ViewError as error:
+            raise self._refuse(f"{error}") from None
+
+    def _tuple(self, what: str, values: Any) -> tuple[Any, ...]:
+        if not isinstance(values, Iterable):
+            raise self._refuse(f"{what} must be a tuple, not {type(values).__name__} {str(values)[:40]}")
+        return tuple(values)
+
+    def _count(self, what: str, value: Any) -> int:
+        try:
+            number = as_index(value)
+        except TypeError:
+            number = 0
+        if not 1 <= number <= _MAX_REACH:
+            raise self._refuse(f"{what} must be a positive integer, not {str(value)[:40]}")
+        return number
+
     def _along(self, dim: int, part: Any, method: str) -> NkiTensor:
-        if not -self.ndim <= dim < self.ndim:
-            raise self._refuse(f"{method}: dimension {dim} of a tensor with {self.ndim} dimensions")
+        dim = self._axis(dim, method)
         key: list[Any] = [slice(None)] * self.ndim
         key[dim] = part
         return self[tuple(key)]

@@ -113,8 +113,9 @@ class View(msgspec.Struct, frozen=True, gc=False):
 
     def permute(self, order: Sequence[int], on_chip: bool) -> View:
         """Return the view with its dimensions in the given order."""
+        order = tuple([self.axis_of(axis, "permute") for axis in order])
         if sorted(order) != list(range(len(self.dims))):
-            raise ViewError(f"permute{tuple(order)} is no permutation of the {len(self.dims)} dimensions")
+            raise ViewError(f"permute{order} is no permutation of the {len(self.dims)} dimensions")
         if on_chip and order[0] != 0:
             raise ViewError(
                 "permute moves the partition dimension: keep 0 first, or transpose with nisa.nc_transpose"
@@ -133,7 +134,7 @@ class View(msgspec.Struct, frozen=True, gc=False):
     def expand(self, axis: int, on_chip: bool) -> View:
         """Return the view with a new dimension of size 1 before `axis`."""
         rank = len(self.dims)
-        if not 0 <= axis <= rank or (on_chip and axis == 0):
+        if axis != rank and self.axis_of(axis, "expand_dim") != axis or (on_chip and axis == 0):
             raise ViewError(f"expand_dim({axis}) of {rank} dimensions: use {1 if on_chip else 0} to {rank}")
         stride = self.dims[axis][0] * self.dims[axis][1] if axis < rank else 1
         return View(self.offset, (*self.dims[:axis], (stride, 1), *self.dims[axis:]))
@@ -147,7 +148,7 @@ class View(msgspec.Struct, frozen=True, gc=False):
 
     def split(self, axis: int, sizes: Sequence[int], on_chip: bool) -> View:
         """Return the view with one dimension split into several; one size may be -1."""
-        axis = self._axis(axis, "reshape_dim")
+        axis = self.axis_of(axis, "reshape_dim")
         stride, count = self.dims[axis]
         sizes = _inferred(sizes, count, "reshape_dim")
         if on_chip and axis == 0 and len(sizes) != 1:
@@ -158,7 +159,7 @@ class View(msgspec.Struct, frozen=True, gc=False):
     def flatten(self, first: int, last: int, on_chip: bool) -> View:
         """Return the view with the dimensions `first` to `last`, inclusive, merged."""
         first = self._free_axis(first, on_chip, "flatten_dims")
-        last = self._axis(last, "flatten_dims")
+        last = self.axis_of(last, "flatten_dims")
         if first > last:
             raise ViewError(f"flatten_dims({first}, {last}): the first dimension comes after the last")
         merged = self.dims[first : last + 1]
@@ -212,14 +213,23 @@ class View(msgspec.Struct, frozen=True, gc=False):
             expected *= count
         return True
 
-    def _axis(self, axis: int, method: str) -> int:
+    def axis_of(self, axis: Any, method: str) -> int:
+        """Return a dimension counted from the first.
+
+        Raises:
+            ViewError: If there is no such dimension.
+        """
         rank = len(self.dims)
+        try:
+            axis = as_index(axis)
+        except TypeError:
+            raise ViewError(f"{method}: a dimension is an integer, not {type(axis).__name__}") from None
         if not -rank <= axis < rank:
             raise ViewError(f"{method}: dimension {axis} of a tensor with {rank} dimensions")
-        return axis % rank
+        return int(axis) % rank
 
     def _free_axis(self, axis: int, on_chip: bool, method: str) -> int:
-        axis = self._axis(axis, method)
+        axis = self.axis_of(axis, method)
         if on_chip and axis == 0:
             raise ViewError(f"{method} on dimension 0, the partition dimension, which a view cannot change")
         return axis
@@ -269,6 +279,7 @@ def _bounds(part: slice, axis: int, count: int) -> tuple[int, int, int]:
         raise ViewError(f"dimension {axis}: slice bounds must be compile-time integers") from None
     if step < 1:
         raise ViewError(f"dimension {axis}: slice step {step}; it must be at least 1")
+    step = min(step, count)  # a longer one selects the first element too
     shown = f"slice {start}:{stop}"
     start = start + count if start < 0 else start
     stop = stop + count if stop < 0 else stop

@@ -140,6 +140,7 @@ REFUSES: Final[dict[str, str]] = {
     "indirection-operation": "`.indirect` on an operation or argument that does not take it",
     "indirection-engine": "`.indirect` on an engine that does not follow it, or into PSUM on scalar",
     "indirection-start": "an index tensor of `.indirect` on other partitions than its data",
+    "indirection-count": "a view of `.indirect` of more columns than its index names, or of other than 2-D",
     "indirection-matmul": "`.indirect` in a matmul with tiling, transposition or a dtype that exclude it",
     "indirection-integers": "`.indirect` in `tensor_scalar` on 32-bit integers",
     "destination-sink": "a write through a stride of 0 to a tensor that nobody reads",

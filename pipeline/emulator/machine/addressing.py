@@ -8,7 +8,7 @@ Every address is checked before memory is touched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +16,11 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.machine.errors import MachineError
 from pipeline.emulator.machine.memory import Array, Place, window_of
 from pipeline.emulator.operations import Registers
+from pipeline.emulator.operations.dynamic_access import indirection_group
 from pipeline.emulator.program.geometry import first_partition, start_partitions
 from pipeline.emulator.program.instructions import AccessPattern, Program
 
 __all__ = ["Address", "Addresses", "OutOfBounds"]
-
-#: Partitions that share one list of offsets: tensor indirection docstring (`NkiTensor.indirect`).
-_GROUP: Final = {"tensor": 32}
-_DEFAULT_GROUP: Final = 16
 
 
 class OutOfBounds(Exception):
@@ -145,7 +142,7 @@ class Addresses:
             inner = _grid(dims[1:])
         else:
             steps = np.arange(rows, dtype=np.int64) * dims[0][0]
-            inner = _columns(source, rows, dims, _GROUP.get(engine, _DEFAULT_GROUP)) * stride
+            inner = _columns(source, rows, dims, indirection_group(engine)) * stride
             width = self._extent(pattern)[1] or capacity
             if inner.min() < 0 or pattern.offset % width + inner.max() >= width:
                 raise OutOfBounds(

@@ -225,6 +225,10 @@ class Execution:
                 if skips:
                     return None
                 raise self._out_of_bounds(node, f"{parameter.name}: {error}") from None
+            except MachineError as error:
+                name = f"{operation.name}: {parameter.name}"
+                line = error.line or self._line(node.position)
+                raise MachineError(error.rule, f"{name}: {error.message}", line) from None
             if address.valid is not None:
                 if not skips:
                     raise self._out_of_bounds(

@@ -16,7 +16,7 @@ from pipeline.emulator.operations.call import Call, Operand
 from pipeline.emulator.operations.limits import describe
 from pipeline.emulator.operations.table import ALL_TARGETS, Limit, Severity
 
-__all__ = ["DYNAMIC_ACCESS"]
+__all__ = ["DYNAMIC_ACCESS", "indirection_group"]
 
 _INDEX_DTYPES: Final = frozenset({"int32", "uint32"})
 _QUADRANT: Final = 32  # partitions; where an index tensor may start
@@ -199,6 +199,29 @@ def _indirection_start(call: Call) -> Iterator[str]:
                 yield f"{which} starts at partition {index.start}, {entry.leader} at {expected}: align them"
 
 
+def indirection_group(engine: str) -> int:
+    """Return how many partitions share one list of indices: `NkiTensor.indirect` docstring."""
+    return 32 if engine == "tensor" else 16
+
+
+def _indirection_count(call: Call) -> Iterator[str]:
+    group = indirection_group(call.engine)
+    for name, _, operand, index in _using(call, "indirect"):
+        if index is None:
+            continue
+        if len(operand.shape) != 2:
+            yield f"{name} uses .indirect and has {len(operand.shape)} dimensions, must have 2: reshape it"
+            continue
+        rows = operand.partitions
+        fewest = rows % group or min(rows, group)
+        if operand.free_elements > fewest * index.free_elements:
+            yield (
+                f"{name} names {operand.free_elements} columns, the index of {fewest} partitions "
+                f"{describe(index)} holds {fewest * index.free_elements}: pass num_elem="
+                f"{fewest * index.free_elements} or less, or more indices"
+            )
+
+
 def _leading_start(call: Call, leader: str) -> int | None:
     """Return where the index of `dst` must start: where the leader does or, that being in PSUM, its index."""
     operand = call.operand(leader)
@@ -266,6 +289,7 @@ DYNAMIC_ACCESS: Final = (
     _limit("indirection-operation", _indirection_operation, _TENSOR_INDIRECTION),
     _limit("indirection-engine", _indirection_engine, _TENSOR_INDIRECTION),
     _limit("indirection-start", _indirection_start, f"{_TENSOR_INDIRECTION}; NkiTensor.indirect docstring"),
+    _limit("indirection-count", _indirection_count, "NkiTensor.indirect docstring"),
     _limit("indirection-matmul", _indirection_matmul, "nki.isa.nc_matmul, nc_matmul_mx, Tensor indirection"),
     _limit("indirection-integers", _indirection_integers, "nki.isa.tensor_scalar, Tensor indirection"),
 )

@@ -498,6 +498,24 @@ CASES = [
         ("64 partitions", "128"),
     ),
     Case(
+        "indirection-count",
+        fetched("tensor_copy", "src", dst=sbuf(128, 17), tile=sbuf(128, 17)),
+        fetched("tensor_copy", "src", dst=sbuf(128, 16), tile=sbuf(128, 16)),
+        ("17 columns", "num_elem=16"),
+    ),
+    Case(
+        "indirection-count",
+        fetched(
+            "tensor_copy",
+            "src",
+            dst=sbuf(32, 8),
+            tile=view(sbuf(32, 8), (8, 32), (4, 2), (1, 4)),
+            index=indices(32, 1),
+        ),
+        fetched("tensor_copy", "src", dst=sbuf(32, 8), tile=sbuf(32, 8), index=indices(32, 1)),
+        ("3 dimensions",),
+    ),
+    Case(
         "indirection-matmul",
         indirect_matmul(tile_position=(0, 64), tile_size=(128, 64)),
         indirect_matmul(tile_position=(0, 0), tile_size=(128, 64)),
