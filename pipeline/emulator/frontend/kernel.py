@@ -65,13 +65,7 @@ class Kernel:
             KernelError: If they are something else.
         """
         for edge in edges:
-            good = isinstance(edge, tuple | list) and len(edge) == 2 and isinstance(edge[0], str)
-            waited = [edge[1]] if good and isinstance(edge[1], str) else edge[1] if good else []
-            if (
-                not good
-                or not isinstance(waited, tuple | list)
-                or not all(isinstance(n, str) for n in waited)
-            ):
+            if not _is_edge(edge):
                 raise KernelError(
                     KernelErrorKind.COMPILE_ERROR,
                     f"with_schedule takes pairs (name, name or list of names), not {str(edge)[:60]}",
