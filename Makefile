@@ -47,6 +47,7 @@ lock: $(READY)
 
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python evals/bench/main_job.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python evals/bench/emulator.py
 
 clean:
 	rm -rf $(VENV) out dist build

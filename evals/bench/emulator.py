@@ -93,7 +93,8 @@ def kernel(x):
         nisa.dma_copy(dst=tile, src=x[:, i * 64 : i * 64 + 64])
         tiles.append(tile)
     for i in range(1000):
-        nisa.tensor_tensor(dst=tiles[i % 8], data1=tiles[(i + 1) % 8], data2=tiles[(i + 2) % 8], op=nl.maximum)
+        a, b, c = tiles[i % 8], tiles[(i + 1) % 8], tiles[(i + 2) % 8]
+        nisa.tensor_tensor(dst=c, data1=a, data2=b, op=nl.maximum)
     result = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     for i in range(8):
         nisa.dma_copy(dst=result[:, i * 64 : i * 64 + 64], src=tiles[i])

@@ -129,7 +129,9 @@ REFUSED = {
     "no axis": ("nl.sum(tile, axis=None)", "axis None"),
     "a pair for a register": ("nisa.register_alloc((1, 2))", "an integer or a register"),
     "a list for a register": ("nisa.register_move(nisa.register_alloc(0), [1])", "an integer or a register"),
-    "two registers multiplied": ("nisa.register_alloc(0) * nisa.register_alloc(0)", "known only on the device"),
+    "two registers multiplied": (
+        "nisa.register_alloc(0) * nisa.register_alloc(0)", "known only on the device",
+    ),
     "no columns": ("tile.indirect(tile[:, 0:1].view(nl.uint32), 0)", "num_elem must be a positive integer"),
     "half a column": ("tile.indirect(tile[:, 0:1].view(nl.uint32), 1.5)", "num_elem must be a positive"),
     "whole division": ("tile // 2", "nl.floor"),

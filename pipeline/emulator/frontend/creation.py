@@ -173,10 +173,11 @@ def _sizes(shape: Any) -> tuple[int, ...]:
 
 def _check_tile(tile: NkiTensor, target: Target, address: tuple[int, int]) -> None:
     """Refuse a tile that no on-chip memory could hold, where its author can see it."""
-    shape = tile.shape
-    in_sbuf = tile._storage.memory == "sbuf"
+    storage, dtype, view, _ = tile._parts
+    shape = view.shape
+    in_sbuf = storage.memory == "sbuf"
     capacity = target.sbuf_bytes_per_partition if in_sbuf else target.psum_bytes_per_partition
-    needed = tile._storage.size // shape[0] * WIDTHS[tile._dtype]
+    needed = storage.size // shape[0] * WIDTHS[dtype]
     partition, byte = address
     if len(shape) > 1 and partition + shape[0] <= target.partitions and byte + needed <= capacity:
         return

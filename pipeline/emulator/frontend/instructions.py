@@ -101,9 +101,8 @@ class IsaFunction:
         tensors, scalars = binding.tensors.copy(), binding.scalars.copy()
         arguments: list[NkiTensor | None] = [None] * len(tensors)
         engine: object = None
-        for (parameter, role, default, slot, number), value in zip(
-            places, (*args, *kwargs.values()), strict=True
-        ):
+        for at, value in enumerate((*args, *kwargs.values())):
+            parameter, role, default, slot, number = places[at]
             if value is default:
                 continue
             if role <= Role.OPERAND and type(value) is NkiTensor:
@@ -269,8 +268,8 @@ class IsaFunction:
         if engine is None or engine == "unknown" or engine is Engine.unknown:
             if operation.choose_engine is None:
                 return operation.engines[0]
-            memories = [None if tensor is None else tensor._storage.memory for tensor in arguments]
-            dtypes = [None if tensor is None else NAMES[tensor._dtype] for tensor in arguments]
+            memories = [None if tensor is None else tensor._parts[0].memory for tensor in arguments]
+            dtypes = [None if tensor is None else NAMES[tensor._parts[1]] for tensor in arguments]
             return operation.choose_engine(dtypes, memories, scalars)
         if not isinstance(engine, Engine):
             raise self._refuse(
@@ -286,13 +285,13 @@ class IsaFunction:
     def _resolve_accumulation(self, arguments: Sequence[NkiTensor | None], scalars: list[Scalar]) -> None:
         """Turn ``accumulate=None`` into the flag it means, and note that the destination was written."""
         destination = arguments[0]
-        slot = self._operation.scalar_slots["accumulate"]
         written = None if destination is None else destination._storage.written
         if destination is None or written is None:
             # Legality says that the destination must lie in PSUM, and reads a flag either way.
-            scalars[slot] = bool(scalars[slot])
+            scalars[self._accumulate] = bool(scalars[self._accumulate])
             return
-        view, width = destination._view, WIDTHS[destination._dtype]
+        _, dtype, view, _ = destination._parts
+        width = WIDTHS[dtype]
         if scalars[self._accumulate] is None:
             scalars[self._accumulate] = written.accumulates(view, width, destination)
         written.mark(view, width)

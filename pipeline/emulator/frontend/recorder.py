@@ -242,9 +242,7 @@ class Recorder:
         Raises:
             KernelError: If there are too many, or the tensor belongs to another kernel call.
         """
-        storage = tensor._storage
-        if tensor._pattern >= 0 and storage.recorder is self and not storage.ended:
-            return tensor._pattern
+        storage, dtype, view, offsets = tensor._parts
         if storage.ended:
             raise KernelError(
                 KernelErrorKind.COMPILE_ERROR,
@@ -257,9 +255,11 @@ class Recorder:
                 f"tensor {tensor!r} was created by another kernel call; a kernel must not keep tensors in "
                 "globals",
             )
-        view, offsets = tensor._view, tensor._offsets
+        index = tensor._pattern
+        if index >= 0:
+            return index
         count = len(self.patterns)
-        key = (storage.index, tensor._dtype, view.offset, view.dims, offsets)
+        key = (storage.index, dtype, view.offset, view.dims, offsets)
         index = self._pattern_indices.setdefault(key, count)
         if index == count:
             if count >= DEFAULT_LIMITS.patterns:
@@ -270,9 +270,7 @@ class Recorder:
                 raise _too_many_dimensions(f"a view of {storage.name}", len(view.dims))
             if offsets:
                 _check_reach(storage.name, view.offset, offsets)
-            self.patterns.append(
-                AccessPattern(storage.index, NAMES[tensor._dtype], view.offset, view.dims, offsets)
-            )
+            self.patterns.append(AccessPattern(storage.index, NAMES[dtype], view.offset, view.dims, offsets))
         tensor._pattern = index
         return index
 

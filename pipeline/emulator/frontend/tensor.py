@@ -41,19 +41,30 @@ _REMOVED_METHODS: Final = {
 class NkiTensor:
     """A tensor as a kernel sees it: shape, data type and memory, but no values."""
 
-    __slots__ = ("_dtype", "_offsets", "_pattern", "_storage", "_view")
+    # Storage, data type, view and run-time offsets in one: a class with a `__getattr__` finds attributes
+    # slowly, and recording reads all four for every slice and operand.
+    __slots__ = ("_parts", "_pattern")
 
     def __init__(self, storage: Storage, dtype: DType, view: View, offsets: tuple[Offset, ...] = ()) -> None:
-        self._storage = storage
-        self._view = view
-        self._offsets = offsets
+        self._parts = (storage, dtype, view, offsets)
         self._pattern = -1
-        self._dtype = dtype
+
+    @property
+    def _storage(self) -> Storage:
+        return self._parts[0]
+
+    @property
+    def _view(self) -> View:
+        return self._parts[2]
+
+    @property
+    def _offsets(self) -> tuple[Offset, ...]:
+        return self._parts[3]
 
     @property
     def dtype(self) -> DType:
         """Data type of the elements."""
-        return self._dtype
+        return self._parts[1]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -95,11 +106,11 @@ class NkiTensor:
         return prod(self.shape)
 
     def __getitem__(self, key: Any) -> NkiTensor:
-        storage, offsets = self._storage, self._offsets
+        storage, dtype, view, offsets = self._parts
         if offsets:
             require_free_dimension(self, key)
         try:
-            view = self._view.select(key, storage.on_chip)
+            view = view.select(key, storage.on_chip)
         except ViewError as error:
             if not has_register(key):
                 raise self._refuse(f"{error}") from None
@@ -107,7 +118,7 @@ class NkiTensor:
                 view, offsets = select_by_register(self, key)
             except ViewError as problem:
                 raise self._refuse(f"{problem}") from None
-        return NkiTensor(storage, self._dtype, view, offsets)
+        return NkiTensor(storage, dtype, view, offsets)
 
     def permute(self, dims: Sequence[int]) -> NkiTensor:
         """Return a view with the dimensions reordered."""

@@ -75,8 +75,8 @@ class View(msgspec.Struct, frozen=True, gc=False):
         offset = self.offset
         selected: list[tuple[int, int]] = []
         dropped: tuple[int, int] | None = None
-        for axis, (part, dim) in enumerate(zip(keys, dims, strict=True)):
-            stride, count = dim
+        for axis, part in enumerate(keys):
+            stride, count = dim = dims[axis]
             if type(part) is slice:
                 start, stop, step = part.start, part.stop, part.step
                 if step is None:
@@ -134,7 +134,7 @@ class View(msgspec.Struct, frozen=True, gc=False):
     def expand(self, axis: int, on_chip: bool) -> View:
         """Return the view with a new dimension of size 1 before `axis`."""
         rank = len(self.dims)
-        if axis != rank and self.axis_of(axis, "expand_dim") != axis or (on_chip and axis == 0):
+        if (axis != rank and self.axis_of(axis, "expand_dim") != axis) or (on_chip and axis == 0):
             raise ViewError(f"expand_dim({axis}) of {rank} dimensions: use {1 if on_chip else 0} to {rank}")
         stride = self.dims[axis][0] * self.dims[axis][1] if axis < rank else 1
         return View(self.offset, (*self.dims[:axis], (stride, 1), *self.dims[axis:]))

@@ -70,7 +70,7 @@ EDGES: Final = [
 ]
 NUMBERS: Final = st.sampled_from(EDGES).map(lambda value: float(np.float32(value))) | st.floats(width=32)
 #: Partitions and elements of each, single ones and tails among them.
-SHAPES: Final = st.tuples(st.sampled_from([1, 2, 5, 33]), st.sampled_from([1, 2, 3, 7]))
+SHAPES: Final = st.sampled_from([(1, 1), (1, 7), (2, 3), (5, 2), (33, 1), (34, 3)])
 
 
 def stored(exact: Any, dtype: str) -> Array:

@@ -22,7 +22,7 @@ from tests.emulator.machine.references import (
 )
 from tests.emulator.running import run_operation
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=25, deadline=None)
 ANY = FLOATS + INTEGERS
 COLUMNS = {"abs_max", "abs_min", "square", "relu"}  # operators of NeuronCore-v4 alone
 

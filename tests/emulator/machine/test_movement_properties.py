@@ -24,7 +24,7 @@ from tests.emulator.machine.references import (
 from tests.emulator.program_builder import ProgramBuilder
 from tests.emulator.running import nki_dtype, run, run_operation
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=30, deadline=None)
 ANY = FLOATS + INTEGERS
 TYPES = st.sampled_from(ANY)
 

@@ -20,7 +20,7 @@ from tests.emulator.machine.references import (
 )
 from tests.emulator.running import run_operation
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=25, deadline=None)
 ANY = FLOATS + INTEGERS
 NARROW = [name for name in ANY if name not in ("int32", "uint32")]
 

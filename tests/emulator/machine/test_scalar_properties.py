@@ -21,7 +21,7 @@ from tests.emulator.machine.references import (
 from tests.emulator.operations.activation_references import REFERENCES
 from tests.emulator.running import run_operation
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=25, deadline=None)
 ANY = FLOATS + INTEGERS
 #: Functions that a piecewise polynomial represents, so that the device's results are theirs.
 REPRESENTABLE = {

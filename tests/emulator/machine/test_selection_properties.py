@@ -18,7 +18,7 @@ from tests.emulator.machine.references import (
 )
 from tests.emulator.running import nki_dtype, run_operation
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=25, deadline=None)
 ANY = FLOATS + INTEGERS
 LEAST = -3.4028234663852886e38  # of float32
 COMPARISONS = {

@@ -11,7 +11,7 @@ from tests.emulator.machine.references import FLOATS, STORAGE, bits, engine, sto
 from tests.emulator.program_builder import ProgramBuilder
 from tests.emulator.running import nki_dtype, run
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=30, deadline=None)
 NARROW = [name for name in FLOATS if name != "float32"]
 #: Small integers, whose products and sums every order of float32 additions finds exactly, and what spreads.
 SMALL = st.integers(-8, 8).map(float)
