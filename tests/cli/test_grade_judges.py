@@ -13,6 +13,7 @@ import pytest
 
 from pipeline.judge.providers.compatible import forget_dialects
 from tests.cli.terminal import TINY_SOLUTIONS, TINY_TASKS, Ended, run
+from tests.e2e.commands import copy_database
 from tests.judge.loopback import Loopback
 
 KEY = "sk-ant-api03-Zq81xkLmVb77TrueSecret"
@@ -50,8 +51,24 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, loopback: Loopback) -> Desk:
+def empty_desk(tmp_path: Path, loopback: Loopback) -> Desk:
     return Desk(tmp_path, loopback)
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database in which all is known of the good submissions but what models say."""
+    database = tmp_path_factory.mktemp("known") / "g.duckdb"
+    ended = run("grade", *GOOD, "--tasks", TINY_TASKS, "--db", database)
+    assert ended.code == 0, ended.err
+    return database
+
+
+@pytest.fixture
+def desk(known: Path, empty_desk: Desk) -> Desk:
+    """A desk with a copy of that database, so that nothing has to run before a model is asked."""
+    copy_database(known, empty_desk.database)
+    return empty_desk
 
 
 def only_line(text: str) -> str:
@@ -76,16 +93,16 @@ BAD_SETUPS = {
 
 @pytest.mark.parametrize("name", BAD_SETUPS)
 def test_a_judge_that_is_not_set_up_is_one_line_and_nothing_is_sent(
-    name: str, desk: Desk, tmp_path: Path
+    name: str, empty_desk: Desk, tmp_path: Path
 ) -> None:
     text, message = BAD_SETUPS[name]
     file = tmp_path / "judge.toml"
-    file.write_text(text.format(address=desk.server.address))
-    ended = desk.grade("--judge", file)
+    file.write_text(text.format(address=empty_desk.server.address))
+    ended = empty_desk.grade("--judge", file)
     assert (ended.code, ended.out) == (2, "")
     assert message in only_line(ended.err)
-    assert desk.server.requests == []
-    assert not desk.database.exists()
+    assert empty_desk.server.requests == []
+    assert not empty_desk.database.exists()
 
 
 @pytest.mark.parametrize(
@@ -103,25 +120,27 @@ def test_a_judge_that_is_not_set_up_is_one_line_and_nothing_is_sent(
     ],
 )
 def test_an_option_that_does_not_fit_is_one_line(
-    arguments: tuple[str, ...], message: str, desk: Desk
+    arguments: tuple[str, ...], message: str, empty_desk: Desk
 ) -> None:
-    ended = desk.grade(*arguments)
+    ended = empty_desk.grade(*arguments)
     assert (ended.code, ended.out) == (2, "")
     assert message in only_line(ended.err)
-    assert desk.server.requests == []
+    assert empty_desk.server.requests == []
 
 
-def test_a_key_file_that_others_can_read_is_refused_and_its_key_not_shown(desk: Desk, tmp_path: Path) -> None:
+def test_a_key_file_that_others_can_read_is_refused_and_its_key_not_shown(
+    empty_desk: Desk, tmp_path: Path
+) -> None:
     key = tmp_path / "key"
     key.write_text(KEY)
     key.chmod(0o644)
     file = tmp_path / "judge.toml"
-    file.write_text(ROLE.format(address=desk.server.address) + f'key_file = "{key}"\n')
-    refused = desk.grade("--judge", file)
+    file.write_text(ROLE.format(address=empty_desk.server.address) + f'key_file = "{key}"\n')
+    refused = empty_desk.grade("--judge", file)
     assert refused.code == 2
     assert f"chmod 600 {key}" in only_line(refused.err)
     assert KEY not in refused.err
-    assert desk.server.requests == []
+    assert empty_desk.server.requests == []
 
 
 # Runs that stop, and go on.
@@ -228,15 +247,15 @@ def test_a_judge_asked_for_a_model_it_lacks_stops_the_run(desk: Desk) -> None:
 
 
 def test_a_dry_run_sends_nothing_needs_no_key_and_shows_every_part(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    empty_desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY")
-    shown = desk.grade("--dry-run", files=(*GOOD, TINY_SOLUTIONS / "bad_multiplies.py"))
+    shown = empty_desk.grade("--dry-run", files=(*GOOD, TINY_SOLUTIONS / "bad_multiplies.py"))
     assert (shown.code, shown.err) == (0, "")
     for part in (
         "good_add.py ",
         "overlap, judgement",
-        f"anthropic claude-sonnet-5-5 at {desk.server.address}: 2 calls, at most ",
+        f"anthropic claude-sonnet-5-5 at {empty_desk.server.address}: 2 calls, at most ",
         "guidance and rubric",
         "comments and docstrings",
         "What is never sent",
@@ -244,9 +263,9 @@ def test_a_dry_run_sends_nothing_needs_no_key_and_shows_every_part(
         "Nothing was sent.",
     ):
         assert part in shown.out
-    assert desk.server.requests == []
-    assert run("costs", "--db", desk.database).out == "No model was asked anything.\n"
-    assert run("review", "list", "--db", desk.database, "--json").data == []
+    assert empty_desk.server.requests == []
+    assert run("costs", "--db", empty_desk.database).out == "No model was asked anything.\n"
+    assert run("review", "list", "--db", empty_desk.database, "--json").data == []
 
 
 def test_a_dry_run_in_json_holds_what_the_real_run_then_sends(desk: Desk) -> None:
@@ -285,10 +304,10 @@ def test_a_dry_run_after_the_run_has_nothing_to_ask(desk: Desk) -> None:
     assert "1 submission: no model would be asked" in shown.out
 
 
-def test_a_dry_run_of_nothing_is_bad_input(desk: Desk, tmp_path: Path) -> None:
+def test_a_dry_run_of_nothing_is_bad_input(empty_desk: Desk, tmp_path: Path) -> None:
     kernel = tmp_path / "kernel.py"
     kernel.write_text("x = 1\n")
-    ended = desk.grade("--dry-run", files=(kernel,))
+    ended = empty_desk.grade("--dry-run", files=(kernel,))
     assert ended.code == 2
     assert ended.out.startswith("rejected: ")
     assert only_line(ended.err) == "error: there was nothing to grade: every input was rejected"

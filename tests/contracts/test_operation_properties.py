@@ -64,7 +64,9 @@ NAMED = {
 
 
 # Marks of run-time loops compute nothing.
-@pytest.mark.parametrize("name", [name for name, operation in OPERATIONS.items() if operation.control is None])
+@pytest.mark.parametrize(
+    "name", [name for name, operation in OPERATIONS.items() if operation.control is None]
+)
 def test_an_operation_has_a_hypothesis_test(name: str) -> None:
     assert name in NAMED, f"no test with @given below tests/emulator/{{{','.join(FOLDERS)}}} names {name}"
 

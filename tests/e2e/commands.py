@@ -1,4 +1,8 @@
-"""Run the command line as a user does: in a process of its own."""
+"""Run the command line as a user does: in a process of its own.
+
+`run` and what stands on it fork that process from one that has everything imported; whoever has to see Python
+itself start, or talks to the process while it runs, starts ``command(...)``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from tests.e2e.zygote import Zygote
 
 ROOT = Path(__file__).parents[2]
 TINY_TASKS = ROOT / "tests" / "fixtures" / "tasks"
@@ -30,11 +38,33 @@ def command(*arguments: str | Path) -> list[str]:
     return [str(Path(sys.executable).with_name("nki-grader")), *map(str, arguments)]
 
 
-def run(*arguments: str | Path, timeout: float = 240) -> subprocess.CompletedProcess[str]:
-    """Run ``nki-grader ARGUMENTS`` to its end."""
-    return subprocess.run(
-        command(*arguments), env=environment(), capture_output=True, text=True, timeout=timeout, check=False
-    )
+@cache
+def zygote() -> Zygote:
+    """Return the zygote of this process; it starts when it is first asked for."""
+    return Zygote(environment())
+
+
+def run(
+    *arguments: str | Path,
+    timeout: float = 240,
+    patch: str = "",
+    plan: Mapping[str, Any] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run ``nki-grader ARGUMENTS`` to its end.
+
+    Args:
+        arguments: What is typed after ``nki-grader``.
+        timeout: Seconds until it is killed, wherever it is.
+        patch: Function that is called in its process first, as ``module:function``; empty for none.
+        plan: Keyword arguments of that function.
+        variables: Added to the `environment`.
+
+    Raises:
+        TimeoutExpired: If it was killed because its time was up.
+    """
+    given = environment() | dict(variables or {})
+    return zygote().run(list(map(str, arguments)), given, timeout=timeout, patch=patch, plan=plan)
 
 
 def run_json(*arguments: str | Path) -> Any:

@@ -1,16 +1,6 @@
-"""Run the command line again and again, each time in a fresh child, and kill children with SIGKILL.
+"""A patch for the crash tests of judges: the process dies with SIGKILL at a named point, and notes its calls.
 
-    python -m tests.e2e.judge_killer
-
-reads one order per line of standard input, as JSON, and writes what became of it as one line:
-``{"code": N}``, the exit code, or minus the number of the signal that ended the child. Everything is imported
-once, before the children are forked: the SDKs alone take seconds.
-
-An order has ``arguments`` (of ``nki-grader``) and ``output`` (a file for both streams of the child), and may
-have ``point`` and ``count`` (the child dies when it gets to that point for the COUNT-th time), ``after``
-(seconds until it is killed wherever it is), and ``flights`` (a file
-that gets ``+ KEY`` just before a live call's request leaves and ``- KEY`` when its caller has the answer, or
-knows that there is none). Only children are patched; the code under test knows nothing of it.
+The code under test knows nothing of it.
 """
 
 from __future__ import annotations
@@ -18,14 +8,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import threading
 import time
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
+
+from tests.e2e.killer import leave_out_report
 
 LIVE_POINTS = {
     "ask:before": 4,
@@ -82,12 +72,13 @@ def replace(owner: Any, name: str, with_what: Any) -> None:
 
 
 class Plan:
-    """What is to happen to this child.
+    """What is to happen to this process.
 
     Args:
         point: Where it dies; empty for nowhere.
         count: At which arrival there.
-        flights: File that notes live calls, or None.
+        flights: File that gets ``+ KEY`` just before a live call's request leaves, and ``- KEY`` when its
+            caller has the answer or knows that there is none; or None.
     """
 
     def __init__(self, point: str, count: int, flights: str | None) -> None:
@@ -124,7 +115,10 @@ class Plan:
             os.write(self._flights, f"{mark} {key}\n".encode())
 
 
-def install(plan: Plan) -> None:
+def install(point: str = "", count: int = 1, flights: str | None = None) -> None:
+    """Let this process die, and note its calls; see `Plan`."""
+    leave_out_report()
+    plan = Plan(point, count, flights)
     _install_live(plan)
     _install_batches(plan)
 
@@ -269,69 +263,3 @@ def _install_batches(plan: Plan) -> None:
 
     replace(Ledger, "intend_batch", watched_intend)
     replace(Ledger, "note_batch", watched_note)
-
-
-def preload() -> None:
-    """Import what a run imports; nothing here may start a thread, for the children are forks."""
-    import anthropic  # noqa: F401
-    import openai  # noqa: F401
-
-    import pipeline.cli.costs
-    import pipeline.cli.grade
-    import pipeline.cli.main
-    import pipeline.cli.session
-    import pipeline.graph.batch
-    import pipeline.graph.services
-    import pipeline.graph.threads
-    import pipeline.judge.batches
-    import pipeline.judge.providers.anthropic_batches
-    import pipeline.judge.providers.openai_batches
-    import pipeline.judge.setup
-    import pipeline.report.render
-    import pipeline.store.checkpoints
-    import pipeline.store.local  # noqa: F401
-
-
-def run_child(order: dict[str, Any]) -> None:
-    output = os.open(order["output"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    for stream in (1, 2):
-        os.dup2(output, stream)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    from pipeline.cli.main import main as run
-
-    install(Plan(order.get("point", ""), order.get("count", 1), order.get("flights")))
-    code = 1
-    try:
-        run(order["arguments"])
-    except SystemExit as ended:
-        code = int(ended.code or 0)
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
-def run_order(order: dict[str, Any]) -> int:
-    child = os.fork()
-    if not child:
-        run_child(order)
-    if "after" in order:
-        deadline = time.monotonic() + order["after"]
-        while time.monotonic() < deadline:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.002)
-        os.kill(child, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def main() -> None:
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    preload()
-    for line in sys.stdin:
-        print(json.dumps({"code": run_order(json.loads(line))}), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,19 +1,21 @@
-"""Grade or decide, and be killed with SIGKILL at a named point: run as a script by the crash tests.
+"""A patch for the crash tests: the process that grades or decides dies with SIGKILL at a named point.
 
-    python killer.py POINT COUNT COMMAND...
-
-POINT is ``STAGE:MOMENT``; the process dies when it gets there for the COUNT-th time. Only this script is
-patched; the code under test knows nothing of it.
+A point is ``STAGE:MOMENT``. The code under test knows nothing of it.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
+
+from pipeline.graph import batch, nodes
+from pipeline.graph.work import Work
+from pipeline.report import render
+from pipeline.review import decisions
+from pipeline.store import Store
 
 STAGES = ("build", "run", "profile", "inspect", "judge", "assess")
 MOMENTS = ("before", "inside", "recorded", "committed")
@@ -74,11 +76,9 @@ def surround(owner: Any, name: str, before: Callable[..., None], after: Callable
     setattr(owner, name, surrounded)
 
 
-def install(countdown: Countdown) -> None:
-    from pipeline.graph import nodes, threads
-    from pipeline.graph.work import Work
-    from pipeline.review import decisions
-    from pipeline.store import Store
+def install(point: str, count: int) -> None:
+    """Let this process die at the `count`-th arrival at `point`."""
+    countdown = Countdown(point, count)
 
     def at(point: str) -> Callable[..., None]:
         return lambda *_: countdown.arrive(point)
@@ -121,17 +121,16 @@ def install(countdown: Countdown) -> None:
     surround(Store, "close_batch", at("close_batch:before"), at("close_batch:after"))
     surround(Store, "snapshot", lambda *_: None, at("snapshot:after"))
     surround(decisions, "decide", at("decide:before"), at("decide:after"))
-    surround(threads, "resume_decided", at("resume:before"), at("resume:after"))
+    surround(batch, "resume_decided", at("resume:before"), at("resume:after"))
 
 
-def main() -> None:
-    point, count, *arguments = sys.argv[1:]
-    install(Countdown(point, int(count)))
-    from pipeline.cli.main import main as run
+def leave_out_report() -> None:
+    """Let this process write no report.
 
-    sys.argv = ["nki-grader", *arguments]
-    run()
+    A report is a function of the rows that crash tests compare, and drawing it takes longer than the rest.
+    """
 
+    def write_nothing(store: Any, batch_id: str, path: Any) -> Any:
+        return path
 
-if __name__ == "__main__":
-    main()
+    render.write_report = write_nothing

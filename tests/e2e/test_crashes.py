@@ -5,18 +5,22 @@ from __future__ import annotations
 import random
 import signal
 import subprocess
-import sys
-import time
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from pipeline.store import open_store
-from tests.e2e.commands import TINY_SOLUTIONS, TINY_TASKS, command, environment, grade_tiny, run, run_json
+from tests.e2e.commands import TINY_SOLUTIONS, TINY_TASKS, copy_database, run, run_json
 from tests.e2e.killer import DECISION_POINTS, POINTS
 
-KILLER = Path(__file__).with_name("killer.py")
+KILLER = "tests.e2e.killer:install"
+NO_REPORT = "tests.e2e.killer:leave_out_report"
 REVIEWED = "good_add.py"
+ENDLESS = "bad_endless.py"
+
+pytestmark = pytest.mark.slow
 
 
 def canonical_hash(db: Path) -> str:
@@ -24,93 +28,113 @@ def canonical_hash(db: Path) -> str:
         return store.canonical_hash()
 
 
-def decide_arguments(db: Path) -> list[str | Path]:
-    reviews = run_json("review", "list", "--db", db)
-    chosen = next(review for review in reviews if review["grading"]["origin"].endswith(REVIEWED))
-    return [
-        "review", "decide", chosen["review"]["id"], "--db", db, "--reviewer", "ada",
-        "--level", "judgement=3", "--comment", "explained well",
-    ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Hashes after grading, and after one decision on top of it, with nothing killed."""
-    db = tmp_path_factory.mktemp("undisturbed") / "grader.duckdb"
-    assert grade_tiny(db).returncode == 0
-    graded = canonical_hash(db)
-    decided = run(*decide_arguments(db))
-    assert decided.returncode == 0, decided.stderr
-    assert canonical_hash(db) != graded
-    return graded, canonical_hash(db)
-
-
-def run_killer(point: str, count: int, *arguments: str | Path) -> int:
-    process = subprocess.run(
-        [sys.executable, str(KILLER), point, str(count), *map(str, arguments)],
-        env=environment() | {"PYTHONPATH": str(KILLER.parents[2])},
-        capture_output=True,
-        timeout=240,
-        check=False,
-    )
-    return process.returncode
-
-
 def grade_arguments(db: Path) -> list[str | Path]:
     return ["grade", TINY_SOLUTIONS, "--tasks", TINY_TASKS, "--db", db]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("point", POINTS)
-def test_grading_killed_at_a_stage_boundary_or_inside_a_stage_ends_as_if_undisturbed(
-    point: str, tmp_path: Path, undisturbed: tuple[str, str]
-) -> None:
-    db = tmp_path / "grader.duckdb"
-    count = 1 if point.startswith(("close_batch", "snapshot")) else 2
-    assert run_killer(point, count, *grade_arguments(db)) == -signal.SIGKILL
-    resumed = grade_tiny(db)
-    assert resumed.returncode == 0, resumed.stderr
-    assert canonical_hash(db) == undisturbed[0]
+def finish(db: Path, *arguments: str) -> None:
+    done = run(*grade_arguments(db), *arguments, patch=NO_REPORT)
+    assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("point", DECISION_POINTS)
-def test_a_decision_killed_at_any_step_is_either_refused_or_kept_whole(
-    point: str, tmp_path: Path, undisturbed: tuple[str, str]
-) -> None:
-    db = tmp_path / "grader.duckdb"
-    assert grade_tiny(db).returncode == 0
-    arguments = decide_arguments(db)
-    assert run_killer(point, 1, *arguments) == -signal.SIGKILL
-    run(*arguments)
-    assert grade_tiny(db).returncode == 0
-    assert canonical_hash(db) == undisturbed[1]
+def decide_arguments(db: Path, review_id: str) -> list[str | Path]:
+    return [
+        "review", "decide", review_id, "--db", db, "--reviewer", "ada",
+        "--level", "judgement=3", "--comment", "explained well",
+    ]  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
-def test_killed_at_a_random_moment_it_ends_as_if_undisturbed(
-    seed: int, tmp_path: Path, undisturbed: tuple[str, str]
-) -> None:
-    db = tmp_path / "grader.duckdb"
-    moments = random.Random(seed)
-    kill_after(moments.uniform(0.3, 5.0), *grade_arguments(db))
-    resumed = grade_tiny(db)
-    assert resumed.returncode == 0, resumed.stderr
-    assert canonical_hash(db) == undisturbed[0]
-    arguments = decide_arguments(db)
-    kill_after(moments.uniform(0.3, 3.0), *arguments)
-    run(*arguments)
-    assert grade_tiny(db).returncode == 0
-    assert canonical_hash(db) == undisturbed[1]
+def kill_at(point: str, count: int, *arguments: str | Path) -> None:
+    killed = run(*arguments, patch=KILLER, plan={"point": point, "count": count})
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
 
 
 def kill_after(seconds: float, *arguments: str | Path) -> None:
-    process = subprocess.Popen(
-        command(*arguments), env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + seconds
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.005)
-    process.kill()
-    process.wait()
+    with suppress(subprocess.TimeoutExpired):
+        run(*arguments, timeout=seconds)
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What comes of grading, and of one decision on top of it, when nothing is killed."""
+
+    graded: Path
+    review_id: str
+    hash_graded: str
+    hash_decided: str
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    graded, decided = folder / "graded.duckdb", folder / "decided.duckdb"
+    finish(graded)
+    reviews = run_json("review", "list", "--db", graded)
+    chosen = next(review for review in reviews if review["grading"]["origin"].endswith(REVIEWED))
+    review_id = chosen["review"]["id"]
+    copy_database(graded, decided)
+    done = run(*decide_arguments(decided, review_id))
+    assert done.returncode == 0, done.stderr
+    assert canonical_hash(decided) != canonical_hash(graded)
+    return Undisturbed(graded, review_id, canonical_hash(graded), canonical_hash(decided))
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A database in which the one submission that takes its time is graded, and what it comes to."""
+
+    db: Path
+    hash_graded: str
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    folder = tmp_path_factory.mktemp("begun")
+    begun, graded = folder / "begun.duckdb", folder / "graded.duckdb"
+    done = run("grade", TINY_SOLUTIONS / ENDLESS, "--tasks", TINY_TASKS, "--db", begun)
+    assert done.returncode == 0, done.stderr
+    copy_database(begun, graded)
+    finish(graded)
+    return Begun(begun, canonical_hash(graded))
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_grading_killed_at_a_stage_boundary_or_inside_a_stage_ends_as_if_undisturbed(
+    point: str, tmp_path: Path, begun: Begun
+) -> None:
+    db = tmp_path / "grader.duckdb"
+    copy_database(begun.db, db)
+    count = 1 if point.startswith(("close_batch", "snapshot")) else 2
+    # One worker has as many submissions in flight as two, and is started in half the time.
+    kill_at(point, count, *grade_arguments(db), "--workers", "1")
+    finish(db, "--workers", "1")
+    assert canonical_hash(db) == begun.hash_graded
+
+
+@pytest.mark.parametrize("point", DECISION_POINTS)
+def test_a_decision_killed_at_any_step_is_either_refused_or_kept_whole(
+    point: str, tmp_path: Path, undisturbed: Undisturbed
+) -> None:
+    db = tmp_path / "grader.duckdb"
+    copy_database(undisturbed.graded, db)
+    arguments = decide_arguments(db, undisturbed.review_id)
+    kill_at(point, 1, *arguments)
+    run(*arguments)
+    finish(db)
+    assert canonical_hash(db) == undisturbed.hash_decided
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_killed_at_a_random_moment_it_ends_as_if_undisturbed(
+    seed: int, tmp_path: Path, undisturbed: Undisturbed
+) -> None:
+    db = tmp_path / "grader.duckdb"
+    moments = random.Random(seed)
+    kill_after(moments.uniform(0.0, 3.0), *grade_arguments(db))
+    finish(db)
+    assert canonical_hash(db) == undisturbed.hash_graded
+    arguments = decide_arguments(db, undisturbed.review_id)
+    kill_after(moments.uniform(0.0, 0.6), *arguments)
+    run(*arguments)
+    finish(db)
+    assert canonical_hash(db) == undisturbed.hash_decided

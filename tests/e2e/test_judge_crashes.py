@@ -10,7 +10,6 @@ import json
 import random
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from typing import Any
 import pytest
 
 from pipeline.store import open_store
-from tests.e2e.commands import ROOT, TINY_SOLUTIONS, TINY_TASKS, copy_database, environment
+from tests.e2e.commands import TINY_SOLUTIONS, TINY_TASKS, copy_database, run, run_json
 from tests.e2e.judge_killer import BATCH_POINTS, LIVE_POINTS
 from tests.judge.loopback import Loopback
 
@@ -35,45 +34,23 @@ MODELS = {"anthropic": "claude-haiku-5-5", "openai": "gpt-6-luna"}
 HOSTED = tuple(MODELS)
 #: Where the request of the call that is killed has certainly been sent.
 PAID_TWICE = ("post:pending", "answer:received", "repair:pending", "repair:received")
+INSTALL = "tests.e2e.judge_killer:install"
+KEYS = {"ANTHROPIC_API_KEY": "sk-ant-nothing", "OPENAI_API_KEY": "sk-nothing"}
 
 pytestmark = pytest.mark.slow
-
-
-class Runner:
-    """Runs commands in children of one process that has everything imported."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.judge_killer"],
-            env=environment() | {"ANTHROPIC_API_KEY": "sk-ant-nothing", "OPENAI_API_KEY": "sk-nothing"},
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, output: Path, *arguments: str | Path, **order: Any) -> int:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        order |= {"arguments": [str(argument) for argument in arguments], "output": str(output)}
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return int(json.loads(self._process.stdout.readline())["code"])
-
-    def close(self) -> None:
-        self._process.communicate()
 
 
 @dataclass
 class Desk:
     """One database, one server, and the command that is run again and again."""
 
-    runner: Runner
     folder: Path
     submissions: Path
     server: Loopback
     provider: str
     batches: bool
+    undisturbed: str
+    """What a run comes to that nobody kills."""
 
     @property
     def db(self) -> Path:
@@ -89,33 +66,44 @@ class Desk:
             f'[judge]\nprovider = "{self.provider}"\nmodel = "{MODELS[self.provider]}"\nsamples = {SAMPLES}\n'
             # The address shapes the fingerprint, and runs are compared: they all ask the same one.
             f'base_url = "{self.server.url(self.provider)}"\n'
-            "[policy]\nbatch_poll_seconds = 0.2\n",
+            "[policy]\nbatch_poll_seconds = 0.1\n",
             encoding="utf-8",
         )
         return setup
 
-    def grade(self, **order: Any) -> int:
+    def grade(self, *, timeout: float = 240, **plan: Any) -> subprocess.CompletedProcess[str]:
+        """Run the command, in a process that is patched as `judge_killer.Plan` says."""
         arguments: list[str | Path] = [
             "grade", self.submissions, "--task", "tiny_add", "--tasks", TINY_TASKS, "--db", self.db,
             "--judge", self.write_setup(),
         ]  # fmt: skip
         if self.batches:
             arguments.append("--provider-batches")
-        return self.runner.run(self.folder / "output", *arguments, flights=str(self.flights), **order)
+        plan["flights"] = str(self.flights)
+        return run(*arguments, timeout=timeout, patch=INSTALL, plan=plan, variables=KEYS)
+
+    def kill(self, **plan: Any) -> None:
+        """Run it until it dies where `plan` says."""
+        assert self.grade(**plan).returncode == -signal.SIGKILL
+
+    def kill_after(self, seconds: float) -> bool:
+        """Kill it after so many seconds; return whether it had not ended by then."""
+        try:
+            self.grade(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return True
+        return False
 
     def finish(self) -> None:
-        code = self.grade()
-        assert code == 0, (self.folder / "output").read_text()
+        done = self.grade()
+        assert done.returncode == 0, done.stderr
 
     def canonical_hash(self) -> str:
         with open_store(self.db, read_only=True) as store:
             return store.canonical_hash()
 
     def read_costs(self) -> dict[str, Any]:
-        printed = self.folder / "costs.json"
-        printed.unlink(missing_ok=True)
-        assert self.runner.run(printed, "costs", "--db", self.db, "--by", "day", "--json") == 0
-        return dict(json.loads(printed.read_text()))
+        return dict(run_json("costs", "--db", self.db, "--by", "day"))
 
     def count_in_flight(self) -> int:
         """Return how many calls were under way when the process died, by its own word."""
@@ -136,13 +124,6 @@ def answer(wire: str, request: dict[str, Any]) -> str | None:
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    runner = Runner()
-    yield runner
-    runner.close()
-
-
-@pytest.fixture(scope="module")
 def submissions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("submissions")
     code = (TINY_SOLUTIONS / "good_add.py").read_text()
@@ -152,13 +133,12 @@ def submissions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def graded(runner: Runner, submissions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def graded(submissions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database in which everything is known but what models say."""
     folder = tmp_path_factory.mktemp("graded")
     db = folder / "grader.duckdb"
-    assert runner.run(
-        folder / "output", "grade", submissions, "--task", "tiny_add", "--tasks", TINY_TASKS, "--db", db
-    ) == 0, (folder / "output").read_text()  # fmt: skip
+    done = run("grade", submissions, "--task", "tiny_add", "--tasks", TINY_TASKS, "--db", db)
+    assert done.returncode == 0, done.stderr
     return db
 
 
@@ -173,35 +153,34 @@ def port() -> int:
 class Ground:
     """What all runs of this module share."""
 
-    runner: Runner
     submissions: Path
     graded: Path
     port: int
-    undisturbed: dict[tuple[str, bool], str] = field(default_factory=dict)
-    """What a run comes to that nobody kills, by provider and by whether batches are used."""
+    folders: pytest.TempPathFactory
+    _undisturbed: dict[tuple[str, bool], str] = field(default_factory=dict)
 
     @contextmanager
     def open_desk(self, folder: Path, provider: str, *, batches: bool) -> Iterator[Desk]:
         """Yield a database in `folder` and a server that answers."""
+        if (provider, batches) not in self._undisturbed:
+            with self._open(self.folders.mktemp("undisturbed"), provider, batches, "") as desk:
+                desk.finish()
+                assert count_asked(desk) == QUESTIONS
+                self._undisturbed[provider, batches] = desk.canonical_hash()
+        with self._open(folder, provider, batches, self._undisturbed[provider, batches]) as desk:
+            yield desk
+
+    @contextmanager
+    def _open(self, folder: Path, provider: str, batches: bool, undisturbed: str) -> Iterator[Desk]:
         copy_database(self.graded, folder / "grader.duckdb")
         # Answers take long enough for several calls to be under way at once, and batches for several polls.
-        with Loopback(port=self.port, delay=0.15, answer=answer, batch_seconds=0.5) as server:
-            yield Desk(self.runner, folder, self.submissions, server, provider, batches)
+        with Loopback(port=self.port, delay=0.1, answer=answer, batch_seconds=0.25) as server:
+            yield Desk(folder, self.submissions, server, provider, batches, undisturbed)
 
 
 @pytest.fixture(scope="module")
-def ground(
-    runner: Runner, submissions: Path, graded: Path, port: int, tmp_path_factory: pytest.TempPathFactory
-) -> Ground:
-    ground = Ground(runner, submissions, graded, port)
-    for provider in HOSTED:
-        for batches in (False, True):
-            folder = tmp_path_factory.mktemp("undisturbed")
-            with ground.open_desk(folder, provider, batches=batches) as desk:
-                desk.finish()
-                ground.undisturbed[provider, batches] = desk.canonical_hash()
-                assert count_asked(desk) == QUESTIONS
-    return ground
+def ground(submissions: Path, graded: Path, port: int, tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    return Ground(submissions, graded, port, tmp_path_factory)
 
 
 def count_asked(desk: Desk) -> int:
@@ -209,16 +188,15 @@ def count_asked(desk: Desk) -> int:
     return len(desk.server.calls) + sum(len(batch.lines) for batch in desk.server.desk.batches.values())
 
 
-def check_end(desk: Desk, undisturbed: str, in_flight: int, *, lost: int = 0, failed: int = 0) -> None:
+def check_end(desk: Desk, in_flight: int, *, lost: int = 0, failed: int = 0) -> None:
     """Check that nothing is lost, that little is paid twice, and that all of it is named.
 
     Args:
-        undisturbed: What it had to come to.
         in_flight: Calls under way at the kills.
         lost: Calls whose answer broke off: they may have been paid.
         failed: Calls that the server refused.
     """
-    assert desk.canonical_hash() == undisturbed
+    assert desk.canonical_hash() == desk.undisturbed
     twice = count_asked(desk) - failed - QUESTIONS
     assert 0 <= twice <= in_flight + lost
     costs = desk.read_costs()
@@ -237,10 +215,10 @@ def test_killed_between_live_calls_or_in_one_it_pays_twice_for_those_in_flight_a
     tmp_path: Path,
 ) -> None:
     with ground.open_desk(tmp_path, "anthropic", batches=False) as desk:
-        assert desk.grade(point=point, count=LIVE_POINTS[point]) == -signal.SIGKILL
+        desk.kill(point=point, count=LIVE_POINTS[point])
         in_flight = desk.count_in_flight()
         desk.finish()
-        check_end(desk, ground.undisturbed["anthropic", False], in_flight)
+        check_end(desk, in_flight)
         if point in PAID_TWICE:
             assert count_asked(desk) > QUESTIONS
 
@@ -257,10 +235,10 @@ def test_killed_twice_it_pays_twice_for_those_in_flight_at_both(
     with ground.open_desk(tmp_path, "anthropic", batches=False) as desk:
         in_flight = 0
         for point in (first, second):
-            assert desk.grade(point=point, count=1) == -signal.SIGKILL
+            desk.kill(point=point, count=1)
             in_flight += desk.count_in_flight()
         desk.finish()
-        check_end(desk, ground.undisturbed["anthropic", False], in_flight)
+        check_end(desk, in_flight)
 
 
 def test_killed_while_a_refused_call_waits_for_its_repeat_it_pays_for_what_was_answered_only(
@@ -270,10 +248,10 @@ def test_killed_while_a_refused_call_waits_for_its_repeat_it_pays_for_what_was_a
     with ground.open_desk(tmp_path, "anthropic", batches=False) as desk:
         desk.server.play("status:429;retry-after=2")
         # By then the others are answered, and the refused one waits.
-        assert desk.grade(after=3.0) == -signal.SIGKILL
+        assert desk.kill_after(3.0)
         in_flight = desk.count_in_flight()
         desk.finish()
-        check_end(desk, ground.undisturbed["anthropic", False], in_flight, failed=1)
+        check_end(desk, in_flight, failed=1)
 
 
 def test_calls_whose_answer_broke_off_before_a_kill_are_named_as_well(
@@ -282,10 +260,10 @@ def test_calls_whose_answer_broke_off_before_a_kill_are_named_as_well(
 ) -> None:
     with ground.open_desk(tmp_path, "anthropic", batches=False) as desk:
         desk.server.play("reset-body", "reset")
-        assert desk.grade(point="answer:received", count=6) == -signal.SIGKILL
+        desk.kill(point="answer:received", count=6)
         in_flight = desk.count_in_flight()
         desk.finish()
-        check_end(desk, ground.undisturbed["anthropic", False], in_flight, lost=2)
+        check_end(desk, in_flight, lost=2)
         assert {call["outcome"] for call in desk.read_costs()["possibly_paid_twice"]} == {"lost", "open"}
 
 
@@ -303,11 +281,11 @@ def test_killed_anywhere_in_the_life_of_a_batch_it_pays_for_no_line_twice(
 ) -> None:
     with ground.open_desk(tmp_path, provider, batches=True) as desk:
         desk.server.play_batches(step)
-        assert desk.grade(point=point, count=count) == -signal.SIGKILL
+        desk.kill(point=point, count=count)
         if step in ("hang", "drip"):
             assert desk.server.requests[-1].step == step
         desk.finish()
-        check_end(desk, ground.undisturbed[provider, True], in_flight=0)
+        check_end(desk, in_flight=0)
 
 
 @pytest.mark.parametrize("provider", HOSTED)
@@ -324,9 +302,9 @@ def test_killed_again_while_it_mends_the_first_kill_it_pays_for_no_line_twice(
 ) -> None:
     with ground.open_desk(tmp_path, provider, batches=True) as desk:
         for point in points:
-            assert desk.grade(point=point) == -signal.SIGKILL
+            desk.kill(point=point)
         desk.finish()
-        check_end(desk, ground.undisturbed[provider, True], in_flight=0)
+        check_end(desk, in_flight=0)
 
 
 @pytest.mark.parametrize("batches", [False, True], ids=["live", "batches"])
@@ -342,7 +320,7 @@ def test_killed_twice_at_random_moments_it_ends_as_if_undisturbed(
     with ground.open_desk(tmp_path, provider, batches=batches) as desk:
         in_flight = 0
         for _ in range(2):
-            desk.grade(after=moments.uniform(0.2, 2.5))
+            desk.kill_after(moments.uniform(0.1, 1.2))
             in_flight += desk.count_in_flight()
         desk.finish()
-        check_end(desk, ground.undisturbed[provider, batches], in_flight)
+        check_end(desk, in_flight)

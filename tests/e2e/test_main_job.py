@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from pipeline.library.lock import lock_new_versions
 from pipeline.library.roots import tasks_root
 from pipeline.store import open_store
+from pipeline.store.ownership import read_owner
 from tests.e2e.commands import (
     ROOT,
     TINY_SOLUTIONS,
@@ -133,14 +135,15 @@ def test_show_and_decide_work_while_a_batch_writes(graded: Path, tmp_path: Path)
     db = tmp_path / "grader.duckdb"
     copy_database(graded, db)
     review = run_json("review", "list", "--db", db)[0]
+    before = count_stages(db)
     batch = subprocess.Popen(
-        command("grade", *SHIPPED, "--db", db),
+        command("grade", SHIPPED[0], "--db", db),
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
     try:
-        wait_for_owner(db)
+        wait_for_stages(db, before + 1, batch)
         assert batch.poll() is None
         shown = run("show", review["grading"]["grading_id"], "--db", db)
         assert shown.returncode == 0, shown.stderr
@@ -164,8 +167,7 @@ def test_ctrl_c_in_the_middle_keeps_what_is_done_and_the_same_command_goes_on(
         stderr=subprocess.PIPE,
         text=True,
     )
-    wait_for_owner(db)
-    wait_for_first_stage(db)
+    wait_for_stages(db, 1, process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -174,23 +176,20 @@ def test_ctrl_c_in_the_middle_keeps_what_is_done_and_the_same_command_goes_on(
     assert canonical_hash(db) == canonical_hash(graded)
 
 
-def wait_for_first_stage(db: Path) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        with open_store(db, read_only=True) as store:
-            if store.count_stages():
-                return
-        time.sleep(0.02)
-    raise AssertionError("the batch never finished a stage")
+def count_stages(db: Path) -> int:
+    with open_store(db, read_only=True) as store:
+        return store.count_stages()
 
 
-def wait_for_owner(db: Path) -> None:
+def wait_for_stages(db: Path, count: int, owner: subprocess.Popen[Any]) -> None:
+    """Wait until there are `count` stages in the database, which `owner` has open."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        if db.exists():
+        # Whoever looked before would own it instead.
+        if (read_owner(db) or (0,))[0] == owner.pid and count_stages(db) >= count:
             return
         time.sleep(0.02)
-    raise AssertionError("the batch never opened its database")
+    raise AssertionError("the batch never finished a stage")
 
 
 def test_the_same_code_under_two_names_is_graded_once_and_listed_under_both(tmp_path: Path) -> None:

@@ -173,6 +173,78 @@ def test_the_dtype_of_a_tensor_stays():
         program_of(loading("tile.dtype = nl.bfloat16"), {"x": SQUARE})
 
 
+EXCHANGE = """
+        @nki.jit
+        def kernel(x):
+            core = nl.program_id(0)
+            shared = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+            out = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+            mine = nl.ndarray((4, 8), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(mine, x[core * 4:core * 4 + 4])
+            theirs = nl.ndarray((4, 8), dtype=nl.float32, buffer=nl.sbuf)
+            def body(i):
+                nisa.dma_copy(shared[core * 4:core * 4 + 4], mine)
+                nisa.core_barrier(shared, (0, 1))
+                nisa.dma_copy(theirs, shared[(1 - core) * 4:(1 - core) * 4 + 4])
+                nisa.tensor_tensor(mine, mine, theirs, op=nl.add)
+                LAST
+            nl.fori_loop(0, 3, body)
+            nisa.dma_copy(out[core * 4:core * 4 + 4], mine)
+            return out
+"""
+
+
+def test_two_cores_must_meet_between_two_iterations_too():
+    """The next iteration writes what the other core may still be reading."""
+    execute(EXCHANGE.replace("LAST", "pass"), x=SQUARE, cores=2, refused=["core-race"])
+    source = EXCHANGE.replace("LAST", "nisa.core_barrier(shared, (0, 1))")
+    (out,) = execute(source, x=SQUARE, cores=2)
+    # Each iteration both become their sum, which then doubles.
+    half = 4 * (SQUARE[:4] + SQUARE[4:])
+    assert np.array_equal(out, np.concatenate([half, half]))
+
+
+def test_what_cores_exchange_within_a_loop_is_written_before_it_is_read():
+    source = EXCHANGE.replace("LAST", "nisa.core_barrier(shared, (0, 1))")
+    assert uninitialised_reads(program_of(source, {"x": SQUARE}, cores=2)) == []
+
+
+SCATTER = """
+        @nki.jit
+        def kernel(x):
+            rows = nl.ndarray((2, 1), dtype=nl.int32, buffer=nl.sbuf)
+            nisa.iota(rows, [[1, 1]], 3, 2)
+            tile = nl.ndarray((2, 8), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.memset(tile, 2.0)
+            out = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+            nisa.dma_copy(out, x)
+            nisa.dma_copy(out.ap([[1, 2], [1, 8]], vector_offset=rows), tile)
+            return out
+"""
+COLUMNS = """
+        @nki.jit
+        def kernel(x):
+            tile = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(tile, x)
+            names = nl.ndarray((8, 1), dtype=nl.uint16, buffer=nl.sbuf)
+            nisa.iota(names, [[1, 1]], 7, -1)
+            reversed_ = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_copy(reversed_.indirect(names, 8), tile)
+            out = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+            nisa.dma_copy(out, reversed_)
+            return out
+"""
+
+
+def test_the_stride_that_an_index_tensor_replaces_overlaps_with_nothing():
+    (scattered,) = execute(SCATTER, x=SQUARE)
+    expected = SQUARE.copy()
+    expected[[3, 5]] = 2
+    assert np.array_equal(scattered, expected)
+    (columns,) = execute(COLUMNS, x=SQUARE, target="trn3")
+    assert np.array_equal(columns, SQUARE[:, ::-1])
+
+
 @pytest.mark.parametrize("step", [0, -1, (1,), (0, 1)])
 def test_a_forged_loop_that_does_not_advance_is_no_program(step):
     program = program_of(shifted(0, 8, "i"), {"x": SQUARE})

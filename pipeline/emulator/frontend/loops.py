@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from weakref import proxy
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
 from pipeline.emulator.operations import Control
@@ -54,7 +55,8 @@ class Loops:
     """The loops of one core that have begun and not ended."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
+        # It owns us; without a cycle a finished record goes at once, whoever collects garbage when.
+        self._recorder = proxy(recorder)
         self._open: list[_Open] = []
         #: How many ``with nl.no_reorder():`` blocks are open.
         self.unreordered = 0

@@ -106,7 +106,7 @@ class Recorder:
         self._most_registers = 0
         self._hbm_bytes = 0
         self._names = names or {}
-        self._pattern_indices: dict[object, int] = {}
+        self._pattern_indices: dict[AccessPattern, int] = {}
         #: Tensors that the cores share, in the order in which core 0 allocated them, and how many of them
         #: this core has come by.
         self._shared: list[Storage] = []
@@ -259,8 +259,8 @@ class Recorder:
         if index >= 0:
             return index
         count = len(self.patterns)
-        key = (storage.index, dtype, view.offset, view.dims, offsets)
-        index = self._pattern_indices.setdefault(key, count)
+        pattern = AccessPattern(storage.index, NAMES[dtype], view.offset, view.dims, offsets)
+        index = self._pattern_indices.setdefault(pattern, count)
         if index == count:
             if count >= DEFAULT_LIMITS.patterns:
                 raise KernelError(
@@ -270,7 +270,7 @@ class Recorder:
                 raise _too_many_dimensions(f"a view of {storage.name}", len(view.dims))
             if offsets:
                 _check_reach(storage.name, view.offset, offsets)
-            self.patterns.append(AccessPattern(storage.index, NAMES[dtype], view.offset, view.dims, offsets))
+            self.patterns.append(pattern)
         tensor._pattern = index
         return index
 

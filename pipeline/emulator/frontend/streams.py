@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.emulator.operations import OPERATIONS
+from pipeline.emulator.operations import OPERATIONS, Control
 from pipeline.emulator.program.instructions import AccessPattern, Instruction, Scalar
 
 __all__ = ["Likeness", "merge"]
@@ -97,30 +97,32 @@ def merge(streams: Sequence[Sequence[Instruction]], names: Sequence[str]) -> tup
 def _parts(stream: Sequence[Instruction], names: Sequence[str]) -> Iterator[list[Instruction]]:
     """Yield a stream's parts: what runs alone, a meeting, what runs alone and so on.
 
-    A loop within which cores meet is a part of its own, as a meeting is.
+    Where cores meet within a loop, each mark of the loop is a part of its own, as a meeting is.
     """
-    alone: list[Instruction] = []
-    loop: list[Instruction] = []
-    depth, meets = 0, False
-    for instruction in stream:
-        operation = OPERATIONS[names[instruction.operation]]
-        control = operation.control
-        depth += 0 if control is None else 1 if control.value.endswith("begin") else -1
-        if depth or control is not None:
-            loop.append(instruction)
-            meets = meets or operation.meeting is not None
-            if depth == 0:
-                if meets:
-                    yield alone
-                    yield loop
-                    alone = []
-                else:
-                    alone += loop
-                loop, meets = [], False
-        elif operation.meeting is not None:
-            yield alone
+    points = _meeting_points(stream, names)
+    part: list[Instruction] = []
+    for position, instruction in enumerate(stream):
+        if position in points:
+            yield part
             yield [instruction]
-            alone = []
+            part = []
         else:
-            alone.append(instruction)
-    yield alone
+            part.append(instruction)
+    yield part
+
+
+def _meeting_points(stream: Sequence[Instruction], names: Sequence[str]) -> set[int]:
+    """Return the positions of meetings, and of the marks of loops that hold one."""
+    points: set[int] = set()
+    loops: list[tuple[int, int]] = []  # where each began, and how many points there were
+    for position, instruction in enumerate(stream):
+        operation = OPERATIONS[names[instruction.operation]]
+        if operation.control in (Control.FOR_BEGIN, Control.WHILE_BEGIN):
+            loops.append((position, len(points)))
+        elif operation.control is not None:
+            began, before = loops.pop()
+            if len(points) > before:
+                points |= {began, position}
+        elif operation.meeting is not None:
+            points.add(position)
+    return points

@@ -10,6 +10,7 @@ from pipeline.emulator.legality.coverage import reads_of
 from pipeline.emulator.legality.rules import Breach, Geometry, Rule, Subject
 from pipeline.emulator.operations import Severity
 from pipeline.emulator.program.geometry import may_overlap, start_partitions
+from pipeline.emulator.program.instructions import AccessPattern
 from pipeline.emulator.program.lifetimes import patterns_used
 
 __all__ = ["RULES"]
@@ -94,6 +95,13 @@ def _merge(dims: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
     return merged
 
 
+def _known_dims(pattern: AccessPattern) -> tuple[tuple[int, int], ...]:
+    """Return the dimensions whose strides say where elements lie: an index tensor replaces one of them."""
+    kinds = {offset.kind for offset in pattern.offsets}
+    dims = pattern.dims[1:] if "vector" in kinds else pattern.dims
+    return dims[:-1] if "indirect" in kinds else dims
+
+
 def _overlaps(subject: Subject) -> Iterator[tuple[tuple[tuple[int, int], ...], int, int, bool]]:
     """Yield each write that touches an element twice: how, where, and whether nobody reads the tensor after.
 
@@ -101,7 +109,9 @@ def _overlaps(subject: Subject) -> Iterator[tuple[tuple[tuple[int, int], ...], i
     (nki-library's core/qkv does).
     """
     program, calls = subject.program, subject.resolution.calls
-    overlapping = {index for index, pattern in enumerate(program.patterns) if may_overlap(pattern.dims)}
+    overlapping = {
+        index for index, pattern in enumerate(program.patterns) if may_overlap(_known_dims(pattern))
+    }
     if not overlapping:
         return
     last_read: dict[int, int] = {}
@@ -125,7 +135,7 @@ def _overlaps(subject: Subject) -> Iterator[tuple[tuple[tuple[int, int], ...], i
     outputs = set(program.outputs)
     for position, slot in writes:
         written = program.patterns[program.instructions[position].tensors[slot]]
-        moving = [dim for dim in written.dims if dim[0] != 0]
+        moving = [dim for dim in _known_dims(written) if dim[0] != 0]
         unread = last_read.get(written.tensor, -1) <= position and written.tensor not in outputs
         yield written.dims, position, slot, unread and not may_overlap(moving)
 

@@ -2,8 +2,8 @@
 
 Between two meetings the cores run side by side, so an element that one writes and the other touches has no
 defined value. A barrier orders accesses to the data it names. Access patterns are static, so this needs no
-run; addresses of run time count as the whole tensor, and only as a warning. The stream is followed once:
-races between two iterations of a run-time loop are not found.
+run; addresses of run time count as the whole tensor, and only as a warning. Loops in which cores meet are
+followed twice, so that two iterations that race are found.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from typing import Final
 
 from pipeline.emulator.legality.overlap import shared_pair
 from pipeline.emulator.legality.rules import Breach, Rule, Subject
-from pipeline.emulator.operations import Severity
+from pipeline.emulator.operations import Control, Severity
 from pipeline.emulator.program.instructions import Program
 
 __all__ = ["RULES"]
 
 _V3: Final = frozenset({"trn2", "trn3"})
+#: How deeply nested loops are followed twice: each level doubles the work.
+_REPEATED: Final = 3
 _REMEDY: Final = "separate them with nisa.core_barrier on it, or give each core elements of its own"
 
 
@@ -39,6 +41,15 @@ class _Epoch:
         """Return what both cores write at one line alike: work that was not divided between them."""
         mine, theirs = self.written
         return {pattern: line for pattern, line in mine.items() if theirs.get(pattern) == line}
+
+
+@dataclass(slots=True)
+class _Loop:
+    """A loop that is being followed: its instructions, how often cores meet in it, and how deeply."""
+
+    positions: list[int] = field(default_factory=list)
+    meetings: int = 0
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,8 @@ def _epochs(subject: Subject, *, named: bool) -> dict[tuple[int, int], _Epoch]:
     touched = [_touched(program, index) for index in range(len(program.patterns))]
     found: dict[tuple[int, int], _Epoch] = {}
     met = (Counter[int](), Counter[int]())
-    for instruction, index in zip(program.instructions, subject.resolution.indices, strict=True):
+    for position in _followed(subject):
+        instruction, index = program.instructions[position], subject.resolution.indices[position]
         core = instruction.core
         if meets[index]:
             # Counted once for each tensor, and under -1 for all.
@@ -97,6 +109,32 @@ def _epochs(subject: Subject, *, named: bool) -> dict[tuple[int, int], _Epoch]:
                 if place not in lines:
                     lines[place] = instruction.line
     return found
+
+
+def _followed(subject: Subject) -> Iterator[int]:
+    """Yield the positions of the instructions, core by core, and twice those of loops in which cores meet.
+
+    What comes last in one iteration and what comes first in the next have no meeting in between either.
+    """
+    calls, indices = subject.resolution.calls, subject.resolution.indices
+    for core in range(subject.program.cores):
+        open_loops: list[_Loop] = [_Loop()]
+        for position, instruction in enumerate(subject.program.instructions):
+            if instruction.core != core:
+                continue
+            operation = calls[indices[position]].operation
+            if operation.control in (Control.FOR_BEGIN, Control.WHILE_BEGIN):
+                open_loops.append(_Loop())
+            elif operation.control is not None:
+                loop, outer = open_loops.pop(), open_loops[-1]
+                again = loop.meetings and loop.depth < _REPEATED
+                outer.positions += loop.positions * (2 if again else 1)
+                outer.depth = max(outer.depth, loop.depth + bool(loop.meetings))
+                outer.meetings += loop.meetings
+            else:
+                open_loops[-1].positions.append(position)
+                open_loops[-1].meetings += operation.meeting is not None
+        yield from open_loops[0].positions
 
 
 def _touched(program: Program, index: int) -> list[tuple[int, int]]:

@@ -11,22 +11,11 @@ __all__ = ["paused_collection"]
 
 @contextmanager
 def paused_collection() -> Iterator[None]:
-    """Suspend garbage collection, and spare the next one what was allocated meanwhile.
-
-    Collecting looks at every tuple that is young, which can take as long as making them. They become old at
-    once instead: freezing moves all objects at no cost to where a collection does not look, and thawing from
-    there to the oldest generation. A process that keeps others frozen, as one that forks does, lets them
-    rest.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    rests = gc.get_freeze_count() > 0
+    """Suspend garbage collection, which would look at the same objects again and again."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
-        if not rests:
-            gc.unfreeze()
-        gc.enable()
+        if was_enabled:
+            gc.enable()

@@ -1,4 +1,4 @@
-"""What the documentation says of numbers, in float64 and plain Python: what the tests of operations compare with.
+"""What the documentation says of numbers, in float64 and plain Python: what operations are compared with.
 
 Engines read float32 values, compute in float32 and round once, to nearest even, when they write; integers
 saturate (facts/nki.md section 7.3). Nothing here uses the emulator.
@@ -28,14 +28,14 @@ __all__ = [
     "target_for",
     "tile",
     "values",
+    "wrapped",
 ]
 
 Array = np.ndarray[Any, Any]
 
 
 class Format(NamedTuple):
-    """A float format: explicit mantissa bits, exponent of its least normal value, its greatest value, and what
-    lies beyond."""
+    """Explicit mantissa bits, exponent of the least normal value, greatest value, and what lies beyond."""
 
     mantissa: int
     least_exponent: int
@@ -62,7 +62,24 @@ BYTES: Final = ["uint8", "float8_e5m2", "int16", "bfloat16", "float16", "float32
 
 #: float32 values where something happens in one type or another: ties, ends of ranges, denormals, NaN.
 EDGES: Final = [
-    *(0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.0, 100.0, 127.5, 128.0, -128.5, 255.5, 1 + 2.0**-8, 1 - 2.0**-9),
+    *(
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        1.5,
+        2.5,
+        -2.5,
+        3.0,
+        100.0,
+        127.5,
+        128.0,
+        -128.5,
+        255.5,
+        1 + 2.0**-8,
+        1 - 2.0**-9,
+    ),
     *(240.0, 248.0, 448.0, 464.0, 480.0, 57344.0, 61440.0, 65504.0, 65520.0, 32767.5, -32768.5, 65535.5),
     *(2.0**24, 2.0**24 + 2, -(2.0**31), 2.0**31, 2.0**32, 3.4e38, -3.4e38),
     *(2.0**-149, -(2.0**-149), 2.0**-126, 2.0**-133, 2.0**-134, -(2.0**-24), 2.0**-25, 2.0**-16, 2.0**-10),
@@ -89,6 +106,12 @@ def stored(exact: Any, dtype: str) -> Array:
     rounded = np.where(np.isfinite(exact), rounded, exact)
     too_large = np.abs(rounded) > kind.greatest
     return np.where(too_large, np.copysign(kind.beyond, rounded), rounded)
+
+
+def wrapped(value: int, dtype: str) -> int:
+    """An integer in the two's complement of a type."""
+    bounds = np.iinfo(STORAGE[dtype])
+    return (value - int(bounds.min)) % (int(bounds.max) - int(bounds.min) + 1) + int(bounds.min)
 
 
 def engine(exact: Any) -> Array:

@@ -1,4 +1,4 @@
-"""What moves values and computes little: copies, fills, transposes, gathers, between any types, bit for bit."""
+"""What moves values and computes little: copies, fills, transposes and gathers, between any types."""
 
 import math
 
@@ -134,10 +134,15 @@ SQUARES = st.tuples(st.integers(1, 32), st.sampled_from([1, 2, 9]))
 @given(st.data())
 def test_nc_transpose_keeps_bits_on_both_engines_from_neuroncore_v3_on(data):
     # 8-bit floats on the tensor engine widen, which test_tensor_engine.py covers.
-    unit, target = data.draw(st.sampled_from(["tensor", "vector"])), data.draw(st.sampled_from(["trn2", "trn3"]))
+    unit, target = (
+        data.draw(st.sampled_from(["tensor", "vector"])),
+        data.draw(st.sampled_from(["trn2", "trn3"])),
+    )
     dtype = data.draw(st.sampled_from([name for name in BYTES if unit == "vector" or "float8" not in name]))
     source = data.draw(bits(dtype, data.draw(SQUARES)))
-    assert patterns(transposed(source, unit, target)) == [list(c) for c in zip(*patterns(source), strict=True)]
+    assert patterns(transposed(source, unit, target)) == [
+        list(c) for c in zip(*patterns(source), strict=True)
+    ]
 
 
 @FEW
@@ -153,7 +158,9 @@ def test_nc_transpose_of_neuroncore_v2_is_a_product_on_the_tensor_engine_only(da
         exact = math.nan if not np.isfinite(others).all() else source[row, column].astype(float)
         np.testing.assert_array_equal(got[column, row], exact)
     block = source[:32]
-    assert patterns(transposed(block, "vector", "trn1")) == [list(c) for c in zip(*patterns(block), strict=True)]
+    assert patterns(transposed(block, "vector", "trn1")) == [
+        list(c) for c in zip(*patterns(block), strict=True)
+    ]
 
 
 @FEW
@@ -178,7 +185,9 @@ def test_local_gather_fetches_runs_of_bits_of_every_width(data):
     count, columns = data.draw(st.sampled_from([1, 2, 8])), data.draw(st.integers(1, 2))
     width, valid = data.draw(st.integers(8, 11)), data.draw(st.integers(1, 16 * columns))
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
-    source = random.integers(0, 256, (16 * cores, width * STORAGE[dtype].itemsize), np.uint8).view(STORAGE[dtype])
+    source = random.integers(0, 256, (16 * cores, width * STORAGE[dtype].itemsize), np.uint8).view(
+        STORAGE[dtype]
+    )
     index = random.integers(0, width - count + 1, (16 * cores, columns)).astype(np.uint16)
     (got,) = run_operation(
         "local_gather",

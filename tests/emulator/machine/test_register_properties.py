@@ -1,21 +1,14 @@
 """Virtual registers hold 32 bits: against Python integers modulo 2**32."""
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.emulator.machine.references import INTEGERS, STORAGE, tile
+from tests.emulator.machine.references import INTEGERS, tile, wrapped
 from tests.emulator.program_builder import ProgramBuilder
 from tests.emulator.running import run
 
 FEW = settings(max_examples=30, deadline=None)
 WORDS = st.integers(-(2**31), 2**31 - 1)
-
-
-def wrapped(value, dtype):
-    """An integer in the two's complement of a type."""
-    bounds = np.iinfo(STORAGE[dtype])
-    return (value - bounds.min) % (bounds.max - bounds.min + 1) + bounds.min
 
 
 @FEW

@@ -44,7 +44,7 @@ BITWISE = {
 
 
 def folded(op, row):
-    """A row reduced first element first, every step rounded to float32; alone, an element is its own result."""
+    """A row reduced first element first, every step rounded to float32; an element alone is the result."""
     if op.startswith("logical"):
         row = (row != 0).astype(float)
     return list(itertools.accumulate(row, lambda state, value: engine(STEPS[op](state, value))))[-1]
@@ -199,7 +199,10 @@ def test_bn_aggr_merges_any_groups_by_their_counts(data):
     rows, groups = data.draw(SHAPES)
     finite = st.floats(-100, 100, width=32)
     counts = data.draw(tile("float32", (rows, groups), st.integers(1, 512).map(float)))
-    means, squares = data.draw(tile("float32", (rows, groups), finite)), data.draw(tile("float32", (rows, groups), finite))
+    means, squares = (
+        data.draw(tile("float32", (rows, groups), finite)),
+        data.draw(tile("float32", (rows, groups), finite)),
+    )
     source = np.stack([counts, means, np.abs(squares)], axis=2).reshape(rows, 3 * groups)
     (got,) = run_operation("bn_aggr", {"dst": ((rows, 2), "float32")}, {"data": source})
     for row in range(rows):

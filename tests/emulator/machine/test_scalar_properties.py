@@ -74,7 +74,7 @@ def exact(op, inputs):
 
 
 def close(results):
-    """What float32 may lose of a function whose terms cancel: nothing is said of how a device approximates."""
+    """What float32 may lose where terms cancel; how a device approximates is not documented."""
     return 2.0**-19 * np.maximum(np.abs(results), 2.0**-3)
 
 
@@ -83,7 +83,11 @@ def inside(draw, op, dtype, shape):
     """A tile within the function's range."""
     low, high = SPANS.get(op, (-20.0, 20.0))
     if dtype in INTEGERS:
-        return draw(tile(dtype, shape)) % 2 + 1 if op in SPANS and op != "arctan" else draw(tile(dtype, shape)) % 2
+        return (
+            draw(tile(dtype, shape)) % 2 + 1
+            if op in SPANS and op != "arctan"
+            else draw(tile(dtype, shape)) % 2
+        )
     source = draw(tile(dtype, shape, st.floats(low, high).map(lambda x: float(np.float32(x)))))
     kept = np.isfinite(source.astype(float)) & (source.astype(float) >= low) & (source.astype(float) <= high)
     return np.where(kept, source, np.ones((), source.dtype))
@@ -167,8 +171,13 @@ RESULTS = [*(name for name in FLOATS if name != "float8_e4m3fn"), "int8", "int16
 def test_exponential_of_any_documented_type_into_any(data):
     shape = data.draw(SHAPES)
     first, dst = data.draw(st.sampled_from([*RESULTS, "uint32"])), data.draw(st.sampled_from(RESULTS))
-    limits = st.floats(-88, 88, width=32) | st.sampled_from([math.inf, -math.inf, math.nan, -100.0, 2.0**-149])
-    source, greatest = data.draw(tile(first, shape, limits)), data.draw(tile("float32", (shape[0], 1), limits))
+    limits = st.floats(-88, 88, width=32) | st.sampled_from(
+        [math.inf, -math.inf, math.nan, -100.0, 2.0**-149]
+    )
+    source, greatest = (
+        data.draw(tile(first, shape, limits)),
+        data.draw(tile("float32", (shape[0], 1), limits)),
+    )
     if first in INTEGERS:
         source %= 50
     arguments, results = {"src": source, "max_value": greatest}, {"dst": (shape, dst)}

@@ -58,7 +58,9 @@ def test_range_select_of_any_float_type_fills_with_what_the_least_float32_become
     shape, first, dst = data.draw(SHAPES), data.draw(st.sampled_from(FLOATS)), data.draw(st.sampled_from(ANY))
     source = data.draw(tile(first, shape))
     low, high = (data.draw(tile("float32", (shape[0], 1), st.integers(-1, 8).map(float))) for _ in range(2))
-    first_op, second_op = (data.draw(st.sampled_from(sorted(set(COMPARISONS) - {"not_equal"}))) for _ in range(2))
+    first_op, second_op = (
+        data.draw(st.sampled_from(sorted(set(COMPARISONS) - {"not_equal"}))) for _ in range(2)
+    )
     arguments = {
         "on_true_tile": source, "comp_op0": first_op, "comp_op1": second_op, "bound0": low, "bound1": high,
     }  # fmt: skip
@@ -91,7 +93,12 @@ def affine(pattern, offset, multiplier, partitions):
     """The documented loops, in 32-bit integers."""
     return [
         [
-            (offset + p * multiplier + sum(i * step for i, (step, _) in zip(index, pattern, strict=True)) + 2**31)
+            (
+                offset
+                + p * multiplier
+                + sum(i * step for i, (step, _) in zip(index, pattern, strict=True))
+                + 2**31
+            )
             % 2**32
             - 2**31
             for index in np.ndindex(*(count for _, count in pattern))
@@ -117,7 +124,11 @@ def test_iota_casts_its_32_bit_integers_to_any_type(pattern, offset, multiplier,
 @given(st.data())
 @np.errstate(all="ignore")
 def test_affine_select_keeps_what_compares_with_zero_as_asked(data):
-    pattern, offset, multiplier = data.draw(PAIRS), data.draw(st.integers(-9, 9)), data.draw(st.integers(-9, 9))
+    pattern, offset, multiplier = (
+        data.draw(PAIRS),
+        data.draw(st.integers(-9, 9)),
+        data.draw(st.integers(-9, 9)),
+    )
     first, dst = data.draw(st.sampled_from(ANY)), data.draw(st.sampled_from(ANY))
     known, other = affine(pattern, offset, multiplier, 3), data.draw(NUMBERS)
     source, op = data.draw(tile(first, (3, len(known[0])))), data.draw(st.sampled_from(sorted(COMPARISONS)))
@@ -133,14 +144,18 @@ def test_affine_select_keeps_what_compares_with_zero_as_asked(data):
 
 
 #: Few values, so that equal ones are common; denormals and infinities among them, NaN not: it has no place.
-SEARCHED = st.sampled_from([-np.inf, -3.0, -0.0, 0.0, 2.0**-149, 2.0**-126, 0.5, 1.0, 7.0, 240.0, 3e38, np.inf])
+SEARCHED = st.sampled_from(
+    [-np.inf, -3.0, -0.0, 0.0, 2.0**-149, 2.0**-126, 0.5, 1.0, 7.0, 240.0, 3e38, np.inf]
+)
 
 
 @st.composite
 def searched(draw, dtype, shape):
     if dtype in INTEGERS:
         bounds = np.iinfo(STORAGE[dtype])
-        return draw(arrays.arrays(STORAGE[dtype], shape, elements=st.sampled_from([bounds.min, 1, 7, bounds.max])))
+        return draw(
+            arrays.arrays(STORAGE[dtype], shape, elements=st.sampled_from([bounds.min, 1, 7, bounds.max]))
+        )
     # Beyond the range of float8_e4m3fn there is only NaN.
     finite = SEARCHED if dtype != "float8_e4m3fn" else st.integers(-4, 4).map(float)
     return draw(tile(dtype, shape, finite))
@@ -204,7 +219,9 @@ def test_nonzero_with_count_of_any_numbers(data):
     arguments = {"src": source, "index_offset": offset, "padding_val": data.draw(WIDE)}
     (got,) = run_operation("nonzero_with_count", {"dst": ((1, width + 1), "int32")}, arguments)
     found = [
-        (place + offset + 2**31) % 2**32 - 2**31 for place, value in enumerate(source[0].tolist()) if value != 0
+        (place + offset + 2**31) % 2**32 - 2**31
+        for place, value in enumerate(source[0].tolist())
+        if value != 0
     ]
     assert got[0].tolist() == [*found, *[arguments["padding_val"]] * (width - len(found)), len(found)]
 

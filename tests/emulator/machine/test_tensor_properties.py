@@ -176,7 +176,10 @@ def test_nc_matmul_mx_spreads_the_infinities_and_nans_of_its_elements_and_scales
     columns, dst = data.draw(st.sampled_from([2, 4])), data.draw(st.sampled_from(["float32", "bfloat16"]))
     left, right = (data.draw(small_integers("float8_e5m2", (32, 4 * free))) for free in (columns, 3))
     exponents = st.sampled_from([126, 127, 129, 130, 255])
-    scales = [data.draw(arrays.arrays(np.uint8, (4, free), elements=exponents, fill=st.just(125))) for free in (columns, 3)]
+    scales = [
+        data.draw(arrays.arrays(np.uint8, (4, free), elements=exponents, fill=st.just(125)))
+        for free in (columns, 3)
+    ]
     builder = ProgramBuilder("trn3")
     packed = "float8_e5m2_x4"
     tiles = [builder.load(builder.input((32, free), packed)) for free in (columns, 3)]

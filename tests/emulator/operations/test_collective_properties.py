@@ -83,7 +83,9 @@ def test_collective_permute_moves_bits_along_any_permutation(ranks, dtype, shape
 @FEW
 @given(replica_groups(), OPERATORS, st.sampled_from(FLOATS + INTEGERS), SHAPES, st.data())
 @np.errstate(all="ignore")
-def test_the_reducing_ring_sends_the_rounded_result_of_a_rank_to_its_successor(groups, op, dtype, shape, data):
+def test_the_reducing_ring_sends_the_rounded_result_of_a_rank_to_its_successor(
+    groups, op, dtype, shape, data
+):
     ranks = range(sum(map(len, groups)))
     first, second = ([data.draw(tile(dtype, shape)) for _ in ranks] for _ in range(2))
     results = [np.zeros_like(source) for source in first]

@@ -31,7 +31,7 @@ exec setpriv --reuid "$NOBODY" --regid "$NOBODY" --clear-groups --inh-caps=-all 
     env -i HOME="$PLACE/own" PATH="$PATH" PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1 \\
     PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \\
     LD_LIBRARY_PATH="$PLACE/python/lib" PYTHONPATH="$PLACE/site-packages:$PLACE/repository" \\
-    "$PLACE/python/bin/$PYTHON" -m pytest -p xdist.plugin -p pytest_asyncio.plugin -n 4 \\
+    "$PLACE/python/bin/$PYTHON" -m pytest -p xdist.plugin -p pytest_asyncio.plugin -n 2 \\
     -p no:cacheprovider -rs --basetemp "$PLACE/own/tmp" \\
     tests/execute/sandbox
 """
