@@ -20,8 +20,8 @@ def test_functions_of_any_argument(name: str, array: Array) -> None:
     expected = getattr(np, name)(array.astype(np.float64))
     # Near its poles a tangent multiplies the error of the argument by its own square.
     slack = 1 if name != "tan" else 1 + np.square(expected)
-    # The reduced argument is rounded where it lies below 4 (2**-23 at most), once more after a quarter of a turn
-    # is added (below 8: 2**-22), and the turn and its quarter are themselves rounded (2**-24 together).
+    # The reduced argument is rounded where it lies below 4 (2**-23 at most), once more after a quarter of a
+    # turn is added (below 8: 2**-22), and the turn and its quarter are themselves rounded (2**-24 each).
     bound = 2**-23 + 2**-22 + 2**-24 + 2**-24
     assert np.all(np.abs(result - expected) <= 1.5 * bound * slack + 2e-6 * np.abs(expected))
 
