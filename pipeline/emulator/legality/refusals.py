@@ -160,7 +160,7 @@ REFUSES: Final[dict[str, str]] = {
     "exchange-ranks": "`sendrecv` with a rank other than 0 and 1",
     "exchange-dtype": "`sendrecv` between tiles of different dtypes or shapes",
     "exchange-bytes": "`sendrecv` through gpsimd_dma of more bytes per partition than it takes",
-    "exchange-partitions": "`sendrecv` through gpsimd_dma of other than 16, 32, ... partitions, under NKI 0.3",
+    "exchange-partitions": "`sendrecv` through gpsimd_dma of other than 16, 32, ... partitions, before 0.4",
     "collective-memory": "a collective that mixes HBM and SBUF, or lies where it cannot",
     "collective-source": "a collective that reads a kernel parameter",
     "collective-destination": "a collective that writes a kernel's result directly",

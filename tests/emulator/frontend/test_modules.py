@@ -15,7 +15,9 @@ from tests.emulator.frontend.kernels import BODY_LINE, record, record_body, refu
 FUNCTIONS_OF_NKI = [name for name in names_in("nki.language") if name.kind is Kind.FUNCTION]
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS_OF_NKI if name.name != "no_reorder"], ids=str)
+@pytest.mark.parametrize(
+    "name", [name for name in FUNCTIONS_OF_NKI if name.name != "no_reorder"], ids=lambda n: n.name
+)
 def test_functions_have_the_parameters_of_the_matrix(name: Name) -> None:
     function = FUNCTIONS[name.name] if name.name in FUNCTIONS else OPERATORS[name.name]
     parameters = inspect.signature(function).parameters.values()
