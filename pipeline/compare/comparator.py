@@ -61,25 +61,28 @@ def compare_output(
 
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = expected64.astype(dtype.storage).astype(np.float64)
-        kinds_expected = _kinds(rounded)
         values = got.astype(np.float64)
-    kinds_got = _kinds(values)
-    differing_kind = kinds_got != kinds_expected
-    if differing_kind.any():
-        return _explain_kinds(spec, got, expected64, differing_kind)
+    reference, finite_values = expected64, values
+    if not (np.isfinite(rounded).all() and np.isfinite(values).all()):
+        kinds = _kinds(rounded)
+        differing_kind = _kinds(values) != kinds
+        if differing_kind.any():
+            return _explain_kinds(spec, got, expected64, differing_kind)
+        finite = kinds == _FINITE
+        reference, rounded, finite_values = (
+            np.where(finite, array, 0.0) for array in (reference, rounded, values)
+        )
 
-    finite = kinds_expected == _FINITE
-    reference = np.where(finite, expected64, 0.0)
-    errors = np.abs(np.where(finite, values, 0.0) - reference)
-    elementwise = _ratio(errors, np.abs(reference) + _rms(reference))
+    errors = np.abs(finite_values - reference)
+    size = _norms(reference.reshape(1, -1))
+    elementwise = _ratio(errors, np.abs(reference) + size[0] / np.sqrt(reference.size))
     rows = _rows(reference)
     row_norms = _norms(rows)
     row_errors = _ratio(_norms(_rows(errors)), np.where(row_norms > 0, row_norms, _rms(row_norms)))
     limits = numerics if dtype.is_float else _exact(numerics)
 
-    size = _norms(reference.reshape(1, -1))
     rel_l2 = float(_ratio(_norms(errors.reshape(1, -1)), size)[0])
-    rounding = np.where(finite, rounded, 0.0) - reference
+    rounding = np.asarray(rounded - reference)
     worst_row = int(np.argmax(row_errors))
     worst_elementwise = float(elementwise.max())
     elementwise_passes = worst_elementwise <= limits.elementwise
@@ -100,8 +103,7 @@ def compare_output(
         rounding_rel_l2=float(_ratio(_norms(rounding.reshape(1, -1)), size)[0]),
     )
     passed = rel_l2 <= limits.rel_l2 and row_passes and elementwise_passes
-    beyond = ~(elementwise <= limits.elementwise)
-    message = _explain(error, limits, passed, beyond)
+    message = _explain(error, limits, passed, elementwise)
     if not passed and not values.any() and reference.any():
         message += "; every element is zero: look for a result that never reaches the output"
     return Comparison(passed, message, error)
@@ -135,7 +137,7 @@ def _explain_kinds(
     return Comparison(False, message, error)
 
 
-def _explain(error: OutputError, limits: Numerics, passed: bool, beyond: np.ndarray) -> str:
+def _explain(error: OutputError, limits: Numerics, passed: bool, elementwise: np.ndarray) -> str:
     measures = (
         ("rel-L2", error.rel_l2, limits.rel_l2),
         ("worst row rel-L2", error.worst_row_rel_l2, limits.row_rel_l2),
@@ -148,6 +150,7 @@ def _explain(error: OutputError, limits: Numerics, passed: bool, beyond: np.ndar
         f"{name} {value:.3g} {'is within' if value <= limit else 'exceeds'} {limit:g}"
         for name, value, limit in measures
     )
+    beyond = ~(elementwise <= limits.elementwise)
     where = f"; beyond the element-wise limit: {_extent(beyond)}" if beyond.any() else ""
     return (
         f"output '{error.output}' differs at {list(error.worst_index)}: got {error.got}, "
@@ -171,9 +174,11 @@ def _rows(values: np.ndarray) -> np.ndarray:
 
 def _norms(rows: np.ndarray) -> np.ndarray:
     """Return the L2 norm of each row, scaled by its largest element so that squares cannot overflow."""
-    scale = np.abs(rows).max(axis=1)
+    scale = np.maximum(rows.max(axis=1), -rows.min(axis=1))
     safe = np.where(scale > 0, scale, 1.0)
-    norms: np.ndarray = safe * np.sqrt(np.square(rows / safe[:, None]).sum(axis=1)) * (scale > 0)
+    squares = rows / safe[:, None]
+    np.square(squares, out=squares)
+    norms: np.ndarray = safe * np.sqrt(squares.sum(axis=1)) * (scale > 0)
     return norms
 
 
@@ -183,6 +188,9 @@ def _rms(values: np.ndarray) -> float:
 
 def _ratio(errors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return errors / sizes, where no error at all is 0 and an error against nothing is infinite."""
+    if (sizes > 0).all():
+        quotient: np.ndarray = errors / sizes
+        return quotient
     ratio = np.full(errors.shape, np.inf)
     np.divide(errors, sizes, out=ratio, where=sizes > 0)
     return np.where(errors == 0, 0.0, ratio)

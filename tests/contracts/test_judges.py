@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -57,8 +58,8 @@ def loopback(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "g.duckdb") as opened:
+def store(tmp_path: Path, empty_database: Path) -> Iterator[Store]:
+    with open_store(shutil.copy(empty_database, tmp_path / "g.duckdb")) as opened:
         yield opened
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +19,9 @@ def runtime_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
 
 
 @pytest.fixture(params=["in this process", "over the socket"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path, empty_database: Path) -> Iterator[Store]:
     """The same store through each transport."""
+    shutil.copy(empty_database, database(tmp_path))
     with open_store(database(tmp_path)) as owner:
         assert owner.is_owner
         if request.param == "in this process":

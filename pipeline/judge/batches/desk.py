@@ -155,21 +155,20 @@ class BatchDesk:
             raise stopped
 
     def _list_open(self) -> list[ProviderBatchState]:
-        return [
-            state
-            for state in self._ledger.list_provider_batches()
-            if not any(event.event in _DONE for event in state.events)
-        ]
+        return [state for state in self._ledger.list_provider_batches() if _is_open(state)]
 
     def _list_unsent(self, wanted: Iterable[str]) -> list[str]:
         """Return the keys that have no answer, are in no open batch, and may be sent (again)."""
-        underway = {key for state in self._list_open() for key in state.batch.keys}
+        states = self._ledger.list_provider_batches()
+        underway = {key for state in states if _is_open(state) for key in state.batch.keys}
+        # Most were never sent, and whether one was tried in vain is a question to the database.
+        tried = {key for state in states for key in state.batch.keys}
         return [
             key
             for key in wanted
             if key not in underway
             and self._ledger.find_answer(key) is None
-            and not is_hopeless(self._ledger, key)
+            and not (key in tried and is_hopeless(self._ledger, key))
         ]
 
     async def _look_after_batches(self, wanted: Collection[str], done: _Round) -> None:
@@ -339,6 +338,10 @@ async def _is_unlisted(batch: ProviderBatch, provider_id: str, provider: BatchPr
     """Whether the provider lists its batches and this is none of them; else the address may be wrong."""
     listed = await provider.list_batches(batch.created_at - SKEW)
     return all(candidate.provider_id != provider_id for candidate in listed)
+
+
+def _is_open(state: ProviderBatchState) -> bool:
+    return not any(event.event in _DONE for event in state.events)
 
 
 def _estimate(question: Question) -> int:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,8 +22,8 @@ def _surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "grades.duckdb") as opened:
+def store(tmp_path: Path, empty_database: Path) -> Iterator[Store]:
+    with open_store(shutil.copy(empty_database, tmp_path / "grades.duckdb")) as opened:
         yield opened
 
 

@@ -134,14 +134,13 @@ async def test_what_one_provider_refuses_does_not_lose_what_is_under_way(
 async def test_a_cap_sends_what_it_reaches_and_a_later_run_goes_on(
     loopback: Loopback, store: Store, provider: str
 ) -> None:
-    keys = [f"q{number}" for number in range(30)]
+    keys = [f"q{number}" for number in range(18)]
     # At most 100 tokens are written for 1 micro-dollar each in a batch, so at most two fit under the cap at
     # once; they cost less, and more are sent for the rest.
     errand = Errand(loopback, store, provider, max_cost=0.00025)
     outcomes = read_codes(await errand.run(*keys))
     answered = [key for key in keys if outcomes[key] == "answered"]
-    print("ANSWERED", len(answered), list_sent(loopback))
-    assert 0 < len(answered) < 30
+    assert 0 < len(answered) < 18
     assert answered == keys[: len(answered)]
     assert errand.caller.stopped is not None
     assert errand.caller.stopped.code == "spending_cap"
