@@ -202,7 +202,15 @@ class ExecuteReply(msgspec.Struct, frozen=True):
 
 
 class ReferenceRequest(msgspec.Struct, frozen=True):
-    """Draw inputs and compute what they should give."""
+    """Draw inputs and compute what they should give.
+
+    Attributes:
+        pattern: What is done to the drawn values of `patterned`, a `types.Pattern`.
+        patterned: Names of the inputs that the pattern applies to.
+        compute_dtype: The least precise dtype in which an honest execution forms products.
+        storage_dtype: The least precise dtype in which it stores intermediate results.
+        study: Whether to compare other arithmetics as well, for a `types.Study`.
+    """
 
     source: str
     axes: dict[str, int]
@@ -210,13 +218,32 @@ class ReferenceRequest(msgspec.Struct, frozen=True):
     seed: tuple[int, ...]
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    pattern: str = "drawn"
+    patterned: tuple[str, ...] = ()
+    compute_dtype: str = "float32"
+    storage_dtype: str = "float32"
+    study: bool = False
 
 
 class ReferenceReply(msgspec.Struct, frozen=True):
-    """Inputs as the kernel gets them, and the float64 answers."""
+    """Inputs as the kernel gets them, the float64 answers, and how far honest executions are from them.
+
+    Attributes:
+        spread: Per output, float32 of its shape: a bound on the rounding error that an honest execution makes
+            before it rounds to the output's dtype, from a running error analysis.
+        noise: Per output, the relative L2 errors of the honest executions that were tried, likewise before
+            the output's rounding.
+        derivation: How `spread` and `noise` came about, one sentence per step.
+        arithmetic: For a study: by name (``float32``, ``bfloat16``, ``gpu``) the relative L2 error of that
+            arithmetic per output, rounded to the output's dtype.
+    """
 
     inputs: tuple[Array, ...] = ()
     expected: tuple[Array, ...] = ()
+    spread: tuple[Array, ...] = ()
+    noise: tuple[tuple[float, ...], ...] = ()
+    derivation: tuple[str, ...] = ()
+    arithmetic: dict[str, tuple[float, ...]] = {}
     error: Note | None = None
 
 

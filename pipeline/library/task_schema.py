@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from pipeline.library.errors import TaskError
 from pipeline.types import (
     AxisConstraint,
+    Battery,
     Case,
     Family,
     Frozen,
@@ -48,7 +49,8 @@ class TaskFile(Frozen):
     inputs: tuple[TensorSpec, ...] = Field(min_length=1)
     outputs: tuple[TensorSpec, ...] = Field(min_length=1)
     cases: tuple[Case, ...] = Field(min_length=1)
-    numerics: Numerics
+    numerics: Numerics = Field(default_factory=Numerics)
+    battery: Battery = Field(default_factory=Battery)
     work: Work
     limits: TaskLimits = Field(default_factory=TaskLimits)
     policy: Policy = Field(default_factory=Policy)
@@ -62,6 +64,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {
     "outputs": TensorSpec,
     "cases": Case,
     "numerics": Numerics,
+    "battery": Battery,
     "work": Work,
     "limits": TaskLimits,
     "policy": Policy,

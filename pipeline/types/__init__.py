@@ -2,7 +2,7 @@
 
 from pipeline.types.batch import Batch, BatchItem, Rejection
 from pipeline.types.call import Call, CallEnd, Completion, ProviderBatch, StopReason, Usage
-from pipeline.types.case import Case, CaseKind
+from pipeline.types.case import Case, CaseKind, Pattern
 from pipeline.types.execution import (
     BuildResult,
     CaseResult,
@@ -35,9 +35,12 @@ from pipeline.types.provenance import Provenance
 from pipeline.types.review import Decision, Review
 from pipeline.types.route import Destination, Route
 from pipeline.types.rubric import Criterion, Level, Overall, Rubric, Scale
+from pipeline.types.study import ErrorPicture, LineError, Study
 from pipeline.types.submission import Admission, Submission
 from pipeline.types.task import (
     AxisConstraint,
+    Battery,
+    ConstructedLevel,
     Family,
     Numerics,
     Policy,
@@ -47,6 +50,7 @@ from pipeline.types.task import (
     TensorSpec,
     Work,
 )
+from pipeline.types.tolerance import Tolerance
 from pipeline.types.verdict import Verdict
 
 __all__ = [
@@ -54,6 +58,7 @@ __all__ = [
     "AxisConstraint",
     "Batch",
     "BatchItem",
+    "Battery",
     "BuildResult",
     "Call",
     "CallEnd",
@@ -65,9 +70,11 @@ __all__ = [
     "Citation",
     "Completion",
     "Confidence",
+    "ConstructedLevel",
     "Criterion",
     "Decision",
     "Destination",
+    "ErrorPicture",
     "Fact",
     "Family",
     "Fault",
@@ -82,12 +89,14 @@ __all__ = [
     "JudgeSetup",
     "Judgment",
     "Level",
+    "LineError",
     "Numerics",
     "Observation",
     "OutputError",
     "Overall",
     "OverallGrade",
     "Owner",
+    "Pattern",
     "Policy",
     "ProfileResult",
     "ProgramSummary",
@@ -105,10 +114,12 @@ __all__ = [
     "Solution",
     "StopReason",
     "Struck",
+    "Study",
     "Submission",
     "Task",
     "TaskLimits",
     "TensorSpec",
+    "Tolerance",
     "Usage",
     "Verdict",
     "Vote",

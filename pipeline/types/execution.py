@@ -9,6 +9,8 @@ from pipeline.types.fact import Fact
 from pipeline.types.fault import Fault
 from pipeline.types.finding import Finding
 from pipeline.types.model import Frozen
+from pipeline.types.study import Study
+from pipeline.types.tolerance import Tolerance
 from pipeline.types.verdict import Verdict
 
 __all__ = [
@@ -75,13 +77,29 @@ class OutputError(Frozen):
     output: str
     rel_l2: float
     worst_row_rel_l2: float
+    """Of the row that uses up most of its limit."""
     worst_elementwise: float
+    """``|error| / (|reference| + rms(reference))`` of the element that uses up most of its limit."""
     worst_index: tuple[int, ...]
     got: str
     """The value there, printed."""
     expected: str
     rounding_rel_l2: float = 0.0
     """``rel_l2`` of the reference itself, rounded to the output's dtype: what no kernel can avoid."""
+    tolerance: Tolerance | None = None
+    """None in what the first releases recorded."""
+    ulps: float = 0.0
+    """Error at the worst index, in units in the last place of the output's dtype there."""
+    beyond: int = 0
+    """Elements beyond their limit."""
+    elements: int = 0
+    """Elements in all."""
+    pattern: str = ""
+    """Where the elements beyond their limit cluster and what that usually means; empty where they do not."""
+    aws_rule: bool = False
+    """Whether AWS's own rule holds, ``|error| <= atol + rtol * max|reference|``; decides nothing."""
+    allclose: bool = False
+    """What ``numpy.allclose`` would say with the dtype's usual tolerances; decides nothing."""
 
 
 class Observation(Frozen):
@@ -113,6 +131,8 @@ class CaseResult(Frozen):
     fault: Fault | None = None
     observations: tuple[Observation, ...] = ()
     """In program order, bounded in number."""
+    outputs_hash: str = ""
+    """SHA-256 over the bytes of all outputs; a replay must meet it."""
 
 
 class RunResult(Frozen):
@@ -123,6 +143,10 @@ class RunResult(Frozen):
     cases: tuple[CaseResult, ...] = ()
     executor: str
     sandbox: str
+    battery_seed: str = ""
+    """The secret seed, in hexadecimal, that all inputs were drawn from; a replay starts from it."""
+    study: Study | None = None
+    """Of the first case whose outputs were finite; None where none was."""
 
 
 class ProfileResult(Frozen):

@@ -7,12 +7,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.types.case import Case
+from pipeline.types.case import Case, Pattern
 from pipeline.types.model import Frozen, hash_text
 from pipeline.types.verdict import Verdict
 
 __all__ = [
     "AxisConstraint",
+    "Battery",
+    "ConstructedLevel",
     "Family",
     "Numerics",
     "Policy",
@@ -54,15 +56,32 @@ class Numerics(Frozen):
     """What counts as the right answer."""
 
     compute_dtype: str = "float32"
-    """The least precise dtype in which products and sums may be formed."""
-    rel_l2: float = Field(ge=0, allow_inf_nan=False)
-    """Largest allowed relative L2 error against the float64 reference, over a whole output."""
-    row_rel_l2: float = Field(ge=0, allow_inf_nan=False)
+    """The least precise dtype in which products may be formed; sums are float32."""
+    storage_dtype: str = "float32"
+    """The least precise dtype in which intermediate results may be stored."""
+    rel_l2: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Largest relative L2 error against the float64 reference, over a whole output; None to derive it."""
+    row_rel_l2: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The same, over each row (last axis)."""
-    elementwise: float = Field(ge=0, allow_inf_nan=False)
-    """Largest allowed ``|error| / (|reference| + rms(reference))`` of any element."""
-    reason: str = Field(min_length=1)
-    """Where the tolerance comes from, in words an author can check."""
+    elementwise: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Largest ``|error| / (|reference| + rms(reference))`` of any element; None to derive it."""
+    reason: str = ""
+    """Why limits are overridden, in words an author can check."""
+
+
+class Battery(Frozen):
+    """Which patterns of inputs the grader tries beside the task's own cases."""
+
+    axes: dict[str, int] = Field(default_factory=dict)
+    """Of the shape that patterns run at; empty for the smallest with a full tile and a tail."""
+    minimum: bool = True
+    """Whether the smallest shape that the axes allow is tried."""
+    inputs: tuple[str, ...] = ()
+    """The inputs that patterns apply to; empty for every float input."""
+    include: tuple[Pattern, ...] = ()
+    """Patterns that only some tasks allow: ``masked``."""
+    exclude: dict[Pattern, str] = Field(default_factory=dict)
+    """Patterns that the statement rules out, and why."""
 
 
 class Work(Frozen):
@@ -91,6 +110,13 @@ class Policy(Frozen):
     mutates_inputs: bool = False
 
 
+class ConstructedLevel(Frozen):
+    """What level a solution was made to deserve: written from rubric and code alone, not an expert's."""
+
+    level: int
+    reason: str = Field(min_length=1)
+
+
 class Solution(Frozen):
     """A reference submission that ships with the task and proves that grading tells good from bad."""
 
@@ -98,6 +124,8 @@ class Solution(Frozen):
     """File name in ``solutions/``."""
     code: str
     expected: Verdict
+    levels: dict[str, ConstructedLevel] = Field(default_factory=dict)
+    """By criterion of the task's rubric."""
 
 
 class Task(Frozen):
@@ -123,7 +151,8 @@ class Task(Frozen):
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     cases: tuple[Case, ...]
-    numerics: Numerics
+    numerics: Numerics = Field(default_factory=Numerics)
+    battery: Battery = Field(default_factory=Battery)
     work: Work
     limits: TaskLimits = Field(default_factory=TaskLimits)
     policy: Policy = Field(default_factory=Policy)
