@@ -6,6 +6,8 @@ import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
 
+from pipeline.library.syntax import parse_expression
+
 __all__ = ["FormulaError", "evaluate_formula", "evaluate_shape", "names_in"]
 
 _LONGEST = 200
@@ -61,7 +63,7 @@ def _parse(formula: str) -> ast.expr:
     if len(formula) > _LONGEST:
         raise FormulaError(f"formula of {len(formula)} characters; the limit is {_LONGEST}")
     try:
-        body = ast.parse(formula.strip(), mode="eval").body
+        body = parse_expression(formula.strip()).body
     except (SyntaxError, ValueError) as error:
         raise FormulaError(f"{formula!r} is not a formula") from error
     for node in ast.walk(body):

@@ -17,6 +17,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from pipeline.library.syntax import parse_module
+
 __all__ = ["KernelNotFound", "extract_kernel"]
 
 # Possessive, so that no line, however long, is tried in more than one way.
@@ -98,7 +100,7 @@ def _blocks(response: str) -> list[_Block]:
 
 def _defines(code: str, entry: str) -> bool:
     try:
-        body = ast.parse(code).body if len(code) <= _PARSED_CHARACTERS else None
+        body = parse_module(code).body if len(code) <= _PARSED_CHARACTERS else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         # A kernel with a syntax error is still the kernel: the build names the line.
         body = None

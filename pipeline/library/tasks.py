@@ -32,6 +32,7 @@ from pipeline.emulator.targets import target_named
 from pipeline.emulator.toolchain import VERSIONS
 from pipeline.library.errors import TaskError
 from pipeline.library.formulas import FormulaError, evaluate_formula, evaluate_shape, names_in
+from pipeline.library.syntax import parse_module
 from pipeline.library.task_schema import TaskFile, read_task_file
 from pipeline.types import CaseKind, Family, Solution, Task, TensorSpec, Verdict
 
@@ -298,7 +299,7 @@ def _check_code(task: Task) -> _Problems:
 def _functions(name: str, source: str) -> dict[str, list[str]]:
     """Return the parameter names of each function at the top level of `source`."""
     try:
-        body = ast.parse(source).body
+        body = parse_module(source).body
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise TaskError.at(
