@@ -227,7 +227,7 @@ def _check_cases(task: Task) -> _Problems:
                 if constraint.multiple_of > 1:
                     allowed += f", multiples of {constraint.multiple_of}"
                 yield f"{key}.axes.{axis}", f"{size} breaks the axis constraint", f"allowed: {allowed}"
-    for kind in CaseKind:
+    for kind in (CaseKind.CHECK, CaseKind.SCORED, CaseKind.HIDDEN):
         if all(case.kind is not kind for case in task.cases):
             yield "cases", f"none of kind '{kind}'", "add one: a task needs check, scored and hidden cases"
 
@@ -273,7 +273,7 @@ def _check_numerics(task: Task) -> _Problems:
     for spec in task.outputs:
         dtype = DTYPES[spec.dtype]
         roundoff = 2.0 ** -(dtype.mantissa_bits + 1)
-        if dtype.is_float and task.numerics.elementwise < roundoff:
+        if dtype.is_float and task.numerics.elementwise is not None and task.numerics.elementwise < roundoff:
             yield (
                 "numerics.elementwise",
                 f"{task.numerics.elementwise:g} is less than rounding to {spec.dtype} costs, {roundoff:.3g}: "
