@@ -1,0 +1,26 @@
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def matmul_tiled(lhsT, rhs):
+    K, M = lhsT.shape
+    _, N = rhs.shape
+    out = nl.ndarray((N, M), dtype=nl.float32, buffer=nl.shared_hbm)
+    for n in range(0, N, 128):
+        tn = min(128, N - n)
+        for m in range(0, M, 512):
+            tm = min(512, M - m)
+            acc = nl.ndarray((tn, tm), dtype=nl.float32, buffer=nl.psum)
+            for k in range(0, K, 128):
+                tk = min(128, K - k)
+                a = nl.ndarray((tk, tm), dtype=nl.bfloat16, buffer=nl.sbuf)
+                b = nl.ndarray((tk, tn), dtype=nl.bfloat16, buffer=nl.sbuf)
+                nisa.dma_copy(dst=a, src=lhsT[k : k + tk, m : m + tm])
+                nisa.dma_copy(dst=b, src=rhs[k : k + tk, n : n + tn])
+                nisa.nc_matmul(dst=acc, stationary=b, moving=a)
+            result = nl.ndarray((tn, tm), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=result, src=acc)
+            nisa.dma_copy(dst=out[n : n + tn, m : m + tm], src=result)
+    return out
