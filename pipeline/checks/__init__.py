@@ -24,6 +24,7 @@ from pipeline.checks.legal import Legal
 from pipeline.checks.on_chip_memory import OnChipMemory
 from pipeline.checks.output_written import OutputWritten
 from pipeline.checks.persuasion import Persuasion
+from pipeline.checks.precision_hazards import PrecisionHazards
 from pipeline.checks.settlement import INTEGRITY_CHECKS, settle_verdict
 from pipeline.checks.special_values import SpecialValues
 from pipeline.checks.speed_of_light import SPEED_OF_LIGHT
@@ -56,6 +57,7 @@ _ALL: Final[tuple[Check, ...]] = (
     ErrorMargin(),
     SpecialValues(),
     ActivationRange(),
+    PrecisionHazards(),
     Generality(),
     SPEED_OF_LIGHT,
     HbmTraffic(),

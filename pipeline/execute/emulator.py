@@ -13,6 +13,7 @@ from pipeline.execute import outcomes
 from pipeline.execute.artifacts import Artifacts
 from pipeline.execute.counts import profile_facts
 from pipeline.execute.executor import Execution, Run
+from pipeline.execute.findings import list_findings
 from pipeline.execute.frames import (
     Array,
     Candidate,
@@ -38,7 +39,6 @@ from pipeline.types import (
     Observation,
     ProfileResult,
     ProgramSummary,
-    Severity,
     Task,
     Verdict,
 )
@@ -150,7 +150,7 @@ class EmulatorExecutor:
         if isinstance(inspected, Fault):
             return self._built(verdict=Verdict.INFRASTRUCTURE, fault=inspected, log=log)
         obstacle = _find_obstacle(traced, inspected, len(shapes))
-        findings = (*_language_findings(inspected), *_legality_findings(inspected))
+        findings = list_findings(inspected)
         if obstacle is not None:
             verdict, fault = obstacle
             return self._built(verdict=verdict, fault=fault, findings=findings, log=log)
@@ -348,31 +348,3 @@ def _summarize(reply: ProgramReading, axes: dict[str, int], artifact: str) -> Pr
         counts=reply.counts,
         approximated=reply.approximated,
     )
-
-
-def _language_findings(inspected: InspectReply) -> tuple[Finding, ...]:
-    return tuple(
-        Finding(
-            check="language_subset",
-            severity=Severity(note.severity),
-            # In the words of a fault as a finding, so that feedback says what stopped the build once.
-            message=f"{note.message.rstrip('.')}.",
-            lines=(note.line,) if note.line else (),
-        )
-        for note in inspected.language
-    )
-
-
-def _legality_findings(inspected: InspectReply) -> tuple[Finding, ...]:
-    """Return each warning once, whatever number of shapes it holds for."""
-    findings = [
-        Finding(
-            check="legal",
-            severity=Severity(note.severity),
-            message=f"{note.message} [{note.kind}]",
-            lines=(note.line,) if note.line else (),
-        )
-        for reading in inspected.readings
-        for note in reading.violations
-    ]
-    return tuple(dict.fromkeys(findings))

@@ -137,6 +137,7 @@ class ProgramReading(msgspec.Struct, frozen=True):
 
     refusal: Note | None = None
     violations: tuple[Note, ...] = ()
+    hazards: tuple[Note, ...] = ()
     instructions: int = 0
     instructions_per_engine: dict[str, int] = {}
     operations: dict[str, int] = {}

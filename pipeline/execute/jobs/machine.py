@@ -11,6 +11,7 @@ from pipeline.emulator import legality, timeline
 from pipeline.emulator.frontend.language import check_source
 from pipeline.emulator.machine import Machine, MachineError
 from pipeline.emulator.operations import Fidelity
+from pipeline.emulator.precision import recognise_hazards
 from pipeline.emulator.program import DEFAULT_LIMITS, Program, ProgramError, validate
 from pipeline.emulator.program import decode as decode_program
 from pipeline.emulator.targets import ENGINES, target_named
@@ -181,6 +182,10 @@ def _summarize(program: Program, candidate: Candidate) -> ProgramReading:
         violations=tuple(
             Note(kind=v.rule, message=v.message, line=v.line or None, severity=v.severity.value)
             for v in legality.check(program)
+        ),
+        hazards=tuple(
+            Note(kind=s.hazard, message=bounded(s.message), line=s.line or None, severity="warning")
+            for s in recognise_hazards(program)
         ),
         instructions=len(program.instructions),
         instructions_per_engine={engine: count for engine, count in per_engine.items() if count},
