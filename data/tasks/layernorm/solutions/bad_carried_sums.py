@@ -1,0 +1,49 @@
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def layernorm(x, gamma, beta):
+    R, D = x.shape
+    out = nl.ndarray((R, D), dtype=nl.float32, buffer=nl.shared_hbm)
+    gamma_tile = nl.ndarray((128, D), dtype=nl.float32, buffer=nl.sbuf)
+    beta_tile = nl.ndarray((128, D), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=gamma_tile, src=gamma.ap(pattern=[[0, 128], [1, D]], offset=0))
+    nisa.dma_copy(dst=beta_tile, src=beta.ap(pattern=[[0, 128], [1, D]], offset=0))
+    # The running sum, set to zero once.
+    total = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=total, value=0.0)
+
+    for r in range(0, R, 128):
+        rows = min(128, R - r)
+        tile = nl.ndarray((rows, D), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[r : r + rows, :])
+
+        part = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=part, op=nl.add, data=tile, axis=1)
+        nisa.tensor_tensor(dst=total[0:rows, :], data1=total[0:rows, :], data2=part, op=nl.add)
+        mean = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=mean, data=total[0:rows, :], op0=nl.multiply, operand0=1.0 / D)
+        centred = nl.ndarray((rows, D), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=centred, data=tile, op0=nl.subtract, operand0=mean)
+
+        squares = nl.ndarray((rows, D), dtype=nl.float32, buffer=nl.sbuf)
+        square_total = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation_reduce(
+            dst=squares, op=nl.square, data=centred, reduce_op=nl.add, reduce_res=square_total
+        )
+        variance = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(
+            dst=variance, data=square_total, op0=nl.multiply, operand0=1.0 / D, op1=nl.add, operand1=1e-5
+        )
+        inverse = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(dst=inverse, op=nl.rsqrt, data=variance)
+
+        result = nl.ndarray((rows, D), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=result, data=centred, op0=nl.multiply, operand0=inverse)
+        nisa.tensor_tensor(dst=result, data1=result, data2=gamma_tile[0:rows, :], op=nl.multiply)
+        nisa.tensor_tensor(dst=result, data1=result, data2=beta_tile[0:rows, :], op=nl.add)
+        nisa.dma_copy(dst=out[r : r + rows, :], src=result)
+
+    return out

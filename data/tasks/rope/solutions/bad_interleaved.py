@@ -1,0 +1,36 @@
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def rope(x, cos, sin):
+    T, H, D = x.shape
+    half = D // 2
+    out = nl.ndarray((T, H, D), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+
+    for t in range(0, T, 128):
+        rows = min(128, T - t)
+        cos_tile = nl.ndarray((rows, half), dtype=nl.float32, buffer=nl.sbuf)
+        sin_tile = nl.ndarray((rows, half), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=cos_tile, src=cos[t : t + rows, :])
+        nisa.dma_copy(dst=sin_tile, src=sin[t : t + rows, :])
+
+        for h in range(H):
+            head = nl.ndarray((rows, D), dtype=nl.bfloat16, buffer=nl.sbuf)
+            nisa.dma_copy(dst=head, src=x[t : t + rows, h, :])
+            # The pairs (x0, x1), (x2, x3), ... of each head.
+            first, second = head[:, 0:D:2], head[:, 1:D:2]
+            rotated = nl.ndarray((rows, D), dtype=nl.bfloat16, buffer=nl.sbuf)
+            a = nl.ndarray((rows, half), dtype=nl.float32, buffer=nl.sbuf)
+            b = nl.ndarray((rows, half), dtype=nl.float32, buffer=nl.sbuf)
+
+            nisa.tensor_tensor(dst=a, data1=first, data2=cos_tile, op=nl.multiply)
+            nisa.tensor_tensor(dst=b, data1=second, data2=sin_tile, op=nl.multiply)
+            nisa.tensor_tensor(dst=rotated[:, 0:D:2], data1=a, data2=b, op=nl.subtract)
+            nisa.tensor_tensor(dst=a, data1=second, data2=cos_tile, op=nl.multiply)
+            nisa.tensor_tensor(dst=b, data1=first, data2=sin_tile, op=nl.multiply)
+            nisa.tensor_tensor(dst=rotated[:, 1:D:2], data1=a, data2=b, op=nl.add)
+            nisa.dma_copy(dst=out[t : t + rows, h, :], src=rotated)
+
+    return out

@@ -1,0 +1,36 @@
+import nki
+from nki import isa as engine_calls
+from nki import language as L
+
+TILE_M = 128  # stationary free size
+TILE_K = 128  # partitions: the contraction
+TILE_N = 512  # moving free size: one PSUM bank of float32
+
+
+@nki.jit
+def matmul_tiled(lhsT, rhs):
+    """Return lhsT.T @ rhs, one output tile at a time."""
+    K, M = lhsT.shape
+    _, N = rhs.shape
+    out = L.ndarray((M, N), dtype=L.float32, buffer=L.shared_hbm)
+
+    for m in range(0, M, TILE_M):
+        m_end = min(m + TILE_M, M)
+        for n in range(0, N, TILE_N):
+            n_end = min(n + TILE_N, N)
+            # Allocated per output tile, so that the first matmul overwrites and the later ones add.
+            acc = L.ndarray((m_end - m, n_end - n), dtype=L.float32, buffer=L.psum)
+            for k in range(0, K, TILE_K):
+                k_end = min(k + TILE_K, K)
+                lhs_tile = L.ndarray((k_end - k, m_end - m), dtype=lhsT.dtype, buffer=L.sbuf)
+                rhs_tile = L.ndarray((k_end - k, n_end - n), dtype=rhs.dtype, buffer=L.sbuf)
+                engine_calls.dma_copy(dst=lhs_tile, src=lhsT[k:k_end, m:m_end])
+                engine_calls.dma_copy(dst=rhs_tile, src=rhs[k:k_end, n:n_end])
+                engine_calls.nc_matmul(dst=acc, stationary=lhs_tile, moving=rhs_tile)
+
+            # DMA cannot read PSUM: evict through SBUF.
+            result = L.ndarray((m_end - m, n_end - n), dtype=L.float32, buffer=L.sbuf)
+            engine_calls.tensor_copy(dst=result, src=acc)
+            engine_calls.dma_copy(dst=out[m:m_end, n:n_end], src=result)
+
+    return out

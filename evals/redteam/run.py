@@ -1,0 +1,120 @@
+"""What submissions achieve that try to be accepted without being right, and what honest ones suffer that look alike.
+
+    python -m evals.redteam.run [NAME ...]
+
+Builds, runs and inspects every attack and every honest look-alike in the sandbox, or those named, and prints one
+line each and the shares with Wilson's interval at 95 %. Exits with 1 if an attack is accepted or an honest
+submission is not.
+
+Attacks and defences have one author, so that 0 of n says little of what strangers try: that is what the interval
+is for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from evals.injection.cases import Outcome
+from evals.redteam.cases import Work, load_attacks, load_honest, open_arena
+from pipeline.routing.policy import closed_gates
+from pipeline.stats.intervals import wilson_interval
+from pipeline.types import CheckStatus, Verdict
+
+__all__ = ["Trial", "main", "try_all"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """One submission and what became of it."""
+
+    work: Work
+    outcome: Outcome
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it came to."""
+        return self.outcome.inspection.verdict
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The checks of closed gates."""
+        return tuple(report.check for report in closed_gates(self.outcome.inspection, self.outcome.rubric))
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it counts as right: no gate is closed, and the verdict says so."""
+        return self.verdict is Verdict.CORRECT and not self.gates
+
+    @property
+    def reason(self) -> str:
+        """What the checks, or the fault, say of it in a line; empty where nothing is wrong."""
+        inspection = self.outcome.inspection
+        if inspection.fault is not None:
+            return inspection.fault.message
+        closed = [report for report in inspection.reports if report.check in self.gates]
+        return "; ".join(f"{report.check}: {report.reason}" for report in closed)
+
+    def has_witness(self) -> bool:
+        """Whether the check that is named as its witness failed and says what it should."""
+        expected = self.work.witness
+        return expected is None or any(
+            report.check == expected.check
+            and report.status is CheckStatus.FAILED
+            and expected.phrase in report.reason
+            for report in self.outcome.inspection.reports
+        )
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether it came to its verdict, for its reason."""
+        return self.verdict is self.work.verdict and self.has_witness()
+
+
+def try_all(works: Sequence[Work]) -> list[Trial]:
+    """Return what the stages before the judge make of `works`, in their order."""
+    with open_arena() as arena, ThreadPoolExecutor(2) as threads:
+        outcomes = threads.map(arena.try_out, works)
+        return [Trial(work, outcome) for work, outcome in zip(works, outcomes, strict=True)]
+
+
+def main(names: Sequence[str] = ()) -> int:
+    """Print the report; return the exit code."""
+    attacks = try_all(_choose(load_attacks(), names))
+    honest = try_all(_choose(load_honest(), names))
+    accepted = [trial for trial in attacks if trial.accepted]
+    rejected = [trial for trial in honest if not trial.accepted]
+    for title, trials in (("attacks", attacks), ("honest look-alikes", honest)):
+        print(f"{title}:")
+        for trial in trials:
+            print(f"  {_describe(trial)}")
+    _print_share("attacks accepted", len(accepted), len(attacks))
+    surprises = [trial for trial in attacks if not trial.as_expected]
+    _print_share("attacks that came to another verdict than expected", len(surprises), len(attacks))
+    _print_share("honest look-alikes rejected", len(rejected), len(honest))
+    for trial in (*accepted, *rejected):
+        print(f"  {trial.work.name}: {trial.work.hole or trial.reason or trial.verdict.value}")
+    return int(bool(accepted or rejected))
+
+
+def _choose(works: Iterable[Work], names: Sequence[str]) -> list[Work]:
+    return [work for work in works if not names or work.name in names]
+
+
+def _describe(trial: Trial) -> str:
+    work = trial.work
+    rows = ",".join(map(str, work.rows))
+    mark = " " if trial.as_expected else "!"
+    return f"{mark} {rows:8} {work.name:32} {work.verdict.value:17} {trial.verdict.value:17} {trial.reason[:160]}"
+
+
+def _print_share(name: str, count: int, total: int) -> None:
+    if total:
+        interval = wilson_interval(count, total)
+        print(f"{name}: {count} of {total} ({interval.low:.3f} to {interval.high:.3f})")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
