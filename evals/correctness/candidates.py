@@ -46,10 +46,10 @@ def tally_trivial(ground: Ground, task: Task, seed: str, other_seed: str) -> Ite
         other_seed: What the answers to other draws come from.
     """
     tallies: dict[str, Tally] = {}
-    others = {case.name: ground.draw(task, case, 0, other_seed).expected for case in task.cases}
+    others = {case.name: ground.draw(task, case, 0, other_seed) for case in task.cases}
     for case in task.cases:
         draw = ground.draw(task, case, 0, seed)
-        for trivial in make_trivial(task, draw.inputs, draw.expected, others[case.name]):
+        for trivial in make_trivial(task, draw, others[case.name]):
             name = f"{trivial.name} as {trivial.output}"
             tally = tallies.setdefault(name, Tally(task.id, name, 0, [], []))
             if judge(task, case, 0, trivial.outputs, draw).verdict is not Verdict.CORRECT:

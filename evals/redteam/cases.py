@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from pipeline.library.roots import tasks_root
 from pipeline.library.rubrics import load_rubric
 from pipeline.library.submissions import admit_code
 from pipeline.library.tasks import load_task
-from pipeline.types import Task, TaskLimits, Verdict
+from pipeline.types import CaseKind, Task, TaskLimits, Verdict
 
 __all__ = [
     "BEYOND_A_SUBMISSION",
@@ -38,11 +39,10 @@ __all__ = [
 _HERE: Final = Path(__file__).parent
 
 #: Limits for what never ends by itself: each of them costs its time whenever the suite runs.
-LIMITS: Final = TaskLimits(wall_seconds=2.0, run_seconds=2.0, instructions=20_000)
+LIMITS: Final = TaskLimits(wall_seconds=1.5, run_seconds=1.5, instructions=5_000)
 
 #: Rows of the catalogue that no submission to the shipped tasks can try, and where they are answered.
 BEYOND_A_SUBMISSION: Final = {
-    5: "a copy of somebody's kernel is right or wrong as it is: no verdict rests on it",
     27: "one core runs in program order; races of two cores are for tests/emulator/legality",
     49: "leaving out what the answer does not need is no cheat but a gap of the task",
     57: "the oracle of a task models the quantisation that its statement asks for: the task audit",
@@ -72,7 +72,8 @@ class Work:
         rows: Of the catalogue of known cheats and false verdicts (facts/grading.md, section 2).
         tries: What it does, in a line.
         witness: Where the verdict is ``suspect``.
-        tight: Whether it runs under `LIMITS` in place of the task's.
+        tight: Whether it never ends by itself: it runs on one shape under `LIMITS`.
+        scored: Whether it is wrong on the scored shapes alone.
         hole: Why it is accepted, or blamed wrongly, today; empty where the design holds.
     """
 
@@ -84,6 +85,7 @@ class Work:
     code: bytes
     witness: Witness | None = None
     tight: bool = False
+    scored: bool = False
     hole: str = ""
 
 
@@ -113,33 +115,59 @@ def _read(entry: dict[str, Any], folder: str) -> Work:
         code=(_HERE / folder / entry["file"]).read_bytes(),
         witness=Witness(entry["check"], entry["phrase"]) if "check" in entry else None,
         tight=entry.get("tight", False),
+        scored=entry.get("scored", False),
         hole=entry.get("hole", ""),
     )
 
 
 class Arena(Ground):
-    """Builds, runs and inspects as a grading does, some submissions under tight limits."""
+    """Builds, runs and inspects as a grading does."""
 
     __slots__ = ()
 
-    def try_out(self, work: Work) -> Outcome:
-        """Return what every stage up to the checks says of `work`."""
+    def try_out(self, work: Work, *, sketched: bool = False) -> Outcome:
+        """Return what every stage up to the checks says of `work`.
+
+        Args:
+            work: The submission.
+            sketched: Whether `sketch` takes the place of its task, where that can be.
+        """
         task = load_task(tasks_root() / work.task)
         if work.tight:
-            task = task.model_copy(update={"limits": LIMITS})
-        return self._judge(task, work.code)
-
-    def _judge(self, task: Task, code: bytes) -> Outcome:
-        submission = admit_code(task, code)
+            task = sketch(task, checks=1, hidden=0).model_copy(update={"limits": LIMITS})
+        elif sketched and not work.scored:
+            task = sketch(task)
+        submission = admit_code(task, work.code)
         evidence = Evidence(task, submission, *self._execute(task, submission))
         return Outcome(evidence, inspect_submission(evidence), load_rubric(task.rubric))
 
 
+def sketch(task: Task, checks: int | None = None, hidden: int = 1) -> Task:
+    """Return `task` with fewer and smaller cases: what fails on these fails on all of them.
+
+    Args:
+        task: What is sketched.
+        checks: How many checked cases to keep of those that are first of their distribution; None for all.
+        hidden: How many hidden cases to keep, those of small shapes first.
+    """
+    of_kind = {kind: [case for case in task.cases if case.kind is kind] for kind in CaseKind}
+    firsts = {case.distribution: case for case in reversed(of_kind[CaseKind.CHECK])}
+    kept = [case for case in of_kind[CaseKind.CHECK] if case in firsts.values()][:checks]
+    unseen = sorted(of_kind[CaseKind.HIDDEN], key=lambda case: prod(case.axes.values()))[:hidden]
+    scored = of_kind[CaseKind.SCORED][0].model_copy(update={"axes": kept[0].axes})
+    return task.model_copy(update={"cases": (*kept, *unseen, scored)})
+
+
 @contextmanager
-def open_arena(workers: int = 2) -> Iterator[Arena]:
-    """Open an executor in the strongest sandbox that this machine offers, and close it again."""
+def open_arena(workers: int = 2, seed: str | None = None) -> Iterator[Arena]:
+    """Open an executor in the strongest sandbox that this machine offers, and close it again.
+
+    Args:
+        workers: How many submissions are traced, and programs computed, at a time.
+        seed: What inputs are drawn from; None for a new secret.
+    """
     executor = EmulatorExecutor(choose_level(), workers=workers)
     try:
-        yield Arena(executor, Oracle(executor.computers))
+        yield Arena(executor, Oracle(executor.computers, seed))
     finally:
         executor.close()

