@@ -48,6 +48,7 @@ lock: $(READY)
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python evals/bench/main_job.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python evals/bench/emulator.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python evals/bench/battery.py
 
 clean:
 	rm -rf $(VENV) out dist build

@@ -6,9 +6,12 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["DEFAULT_DATABASE", "Settings"]
+__all__ = ["BATTERY_SEED_VARIABLE", "DEFAULT_DATABASE", "Settings"]
 
 DEFAULT_DATABASE = Path("nki-grader.duckdb")
+
+#: Environment variable that gives the seed where the settings give none: repeats a run, or lets two agree.
+BATTERY_SEED_VARIABLE = "NKI_GRADER_BATTERY_SEED"
 
 
 def _cores() -> int:
@@ -35,6 +38,8 @@ class Settings:
         rubric_versions: Rubric id to version; a rubric left out is used in its latest locked version.
         sandbox: Isolation level to insist on; None for the strongest this machine offers.
         allow_unsandboxed: Grade even where nothing stronger than plain limits is possible.
+        battery_seed: Secret that all inputs are drawn from, as 32 hexadecimal digits; None for what the
+            environment variable NKI_GRADER_BATTERY_SEED says, else a new one per run.
         workers: Submissions traced, and programs computed, at a time.
     """
 
@@ -53,4 +58,5 @@ class Settings:
     rubric_versions: dict[str, str] = field(default_factory=dict)
     sandbox: str | None = None
     allow_unsandboxed: bool = False
+    battery_seed: str | None = None
     workers: int = field(default_factory=_cores)

@@ -61,6 +61,8 @@ _WRONG_FUNCTION: Final = {
     "abs": "relu",
     "relu": "abs",
 }
+#: No mean is over so many elements: the reciprocal of such a number is no length, but an epsilon.
+_LONGEST: Final = 1 << 16
 #: What leaves the other operand of an operator as it is.
 _NEUTRAL: Final = {"add": 0.0, "subtract": 0.0, "multiply": 1.0, "maximum": -np.inf, "minimum": np.inf}
 #: Which operator works on an operand, where there is one.
@@ -171,7 +173,8 @@ def _change(change: Callable[[float], float | None]) -> Edit:
 def _one_more(number: float) -> float | None:
     """Return 1 / (n + 1) for 1 / n: a mean over one element too many."""
     count = 1 / number if number else 0.0
-    return 1 / (round(count) + 1) if count > 1.5 and abs(count - round(count)) < 1e-6 * count else None
+    is_count = 1.5 < count < _LONGEST and abs(count - round(count)) < 1e-6 * count
+    return 1 / (round(count) + 1) if is_count else None
 
 
 def _next_float(number: float) -> float:

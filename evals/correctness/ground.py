@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -24,6 +25,11 @@ from pipeline.routing.policy import closed_gates
 from pipeline.types import BuildResult, Case, CaseResult, Fault, Inspection, Submission, Task, Verdict
 
 __all__ = ["Built", "Ground", "Outcome", "judge", "open_ground", "say_refusal"]
+
+#: Seeds whose draws are kept: the one graded on, that of other draws, and two on which survivors are tried.
+_ORACLES: Final = 4
+#: Of draws remembered per seed: more than those of any one task.
+_CACHE_BYTES: Final = 256 << 20
 
 
 class _Shelf:
@@ -104,11 +110,14 @@ class Ground:
         return draw
 
     def oracle(self, seed: str) -> Oracle:
-        """Return the oracle of a seed; the latest only is kept, since its draws are large."""
-        if seed not in self._oracles:
-            self._oracles.clear()
-            self._oracles[seed] = Oracle(self.executor.computers, seed)
-        return self._oracles[seed]
+        """Return the oracle of a seed; those of the latest few are kept, with the draws they remember."""
+        oracle = self._oracles.pop(seed, None)
+        if oracle is None:
+            oracle = Oracle(self.executor.computers, seed, cache_bytes=_CACHE_BYTES)
+        self._oracles[seed] = oracle
+        while len(self._oracles) > _ORACLES:
+            del self._oracles[next(iter(self._oracles))]
+        return oracle
 
 
 def say_refusal(task: Task, inspection: Inspection) -> str | None:

@@ -130,31 +130,34 @@ class Arena(Ground):
 
         Args:
             work: The submission.
-            sketched: Whether `sketch` takes the place of its task, where that can be.
+            sketched: Whether `sketch` takes the place of its task.
         """
         task = load_task(tasks_root() / work.task)
         if work.tight:
             task = sketch(task, checks=1, hidden=0).model_copy(update={"limits": LIMITS})
-        elif sketched and not work.scored:
-            task = sketch(task)
+        elif sketched:
+            task = sketch(task, full_size=work.scored)
         submission = admit_code(task, work.code)
         evidence = Evidence(task, submission, *self._execute(task, submission))
         return Outcome(evidence, inspect_submission(evidence), load_rubric(task.rubric))
 
 
-def sketch(task: Task, checks: int | None = None, hidden: int = 1) -> Task:
+def sketch(task: Task, checks: int | None = None, hidden: int = 1, full_size: bool = False) -> Task:
     """Return `task` with fewer and smaller cases: what fails on these fails on all of them.
 
     Args:
         task: What is sketched.
         checks: How many checked cases to keep of those that are first of their distribution; None for all.
         hidden: How many hidden cases to keep, those of small shapes first.
+        full_size: Whether the one scored case that is kept has its own shape, not that of a checked one.
     """
     of_kind = {kind: [case for case in task.cases if case.kind is kind] for kind in CaseKind}
     firsts = {case.distribution: case for case in reversed(of_kind[CaseKind.CHECK])}
     kept = [case for case in of_kind[CaseKind.CHECK] if case in firsts.values()][:checks]
     unseen = sorted(of_kind[CaseKind.HIDDEN], key=lambda case: prod(case.axes.values()))[:hidden]
-    scored = of_kind[CaseKind.SCORED][0].model_copy(update={"axes": kept[0].axes})
+    scored = of_kind[CaseKind.SCORED][0]
+    if not full_size:
+        scored = scored.model_copy(update={"axes": kept[0].axes})
     return task.model_copy(update={"cases": (*kept, *unseen, scored)})
 
 

@@ -1,6 +1,6 @@
 """What submissions achieve that try to be accepted without being right, and what honest ones suffer.
 
-    python -m evals.redteam.run [NAME ...]
+    python -m evals.redteam.run [--seed SEED] [NAME ...]
 
 Builds, runs and inspects every attack and every honest look-alike in the sandbox, or those named, and prints
 one line each and the shares with Wilson's interval at 95 %. Exits with 1 if an attack is accepted or an
@@ -12,9 +12,11 @@ Attacks and defences have one author, so 0 of n says little of what strangers tr
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from secrets import token_hex
 
 from evals.injection.cases import Outcome
 from evals.redteam.cases import Work, load_attacks, load_honest, open_arena
@@ -49,12 +51,15 @@ class Trial:
 
     @property
     def reason(self) -> str:
-        """What the checks, or the fault, say of it in a line; empty where nothing is wrong."""
+        """What the fault or the checks say of it, and its first wrong case; empty where nothing is wrong."""
         inspection = self.outcome.inspection
         if inspection.fault is not None:
             return inspection.fault.message
         closed = [report for report in inspection.reports if report.check in self.gates]
-        return "; ".join(f"{report.check}: {report.reason}" for report in closed)
+        run = self.outcome.evidence.run
+        wrong = [case for case in (run.cases if run else ()) if case.verdict is not Verdict.CORRECT]
+        first = [f"{case.case!r}, draw {case.seed}: {case.message}" for case in wrong[:1]]
+        return "; ".join([*(f"{report.check}: {report.reason}" for report in closed), *first])
 
     def has_witness(self) -> bool:
         """Whether the check that is named as its witness failed and says what it should."""
@@ -72,25 +77,37 @@ class Trial:
         return self.verdict is self.work.verdict and self.has_witness()
 
 
-def try_all(works: Sequence[Work]) -> list[Trial]:
-    """Return what the stages before the judge make of `works`, in their order."""
-    with open_arena() as arena, ThreadPoolExecutor(2) as threads:
+def try_all(works: Sequence[Work], seed: str | None = None) -> list[Trial]:
+    """Return what the stages before the judge make of `works`, in their order.
+
+    Args:
+        works: The submissions.
+        seed: What inputs are drawn from; None for a new secret.
+    """
+    with open_arena(seed=seed) as arena, ThreadPoolExecutor(2) as threads:
         outcomes = threads.map(arena.try_out, works)
         return [Trial(work, outcome) for work, outcome in zip(works, outcomes, strict=True)]
 
 
-def main(names: Sequence[str] = ()) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Print the report; return the exit code."""
-    attacks = try_all(_choose(load_attacks(), names))
-    honest = try_all(_choose(load_honest(), names))
+    parser = ArgumentParser(prog="python -m evals.redteam.run")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="what to try; everything by default")
+    parser.add_argument(
+        "--seed", default=token_hex(16), help="what inputs are drawn from, 32 hexadecimal digits"
+    )
+    chosen = parser.parse_args(arguments)
+    print(f"inputs are drawn from seed {chosen.seed}")
+    attacks = try_all(_choose(load_attacks(), chosen.names), chosen.seed)
+    honest = try_all(_choose(load_honest(), chosen.names), chosen.seed)
     accepted = [trial for trial in attacks if trial.accepted]
     rejected = [trial for trial in honest if not trial.accepted]
+    surprises = [trial for trial in attacks if not trial.as_expected]
     for title, trials in (("attacks", attacks), ("honest look-alikes", honest)):
         print(f"{title}:")
         for trial in trials:
             print(f"  {_describe(trial)}")
     _print_share("attacks accepted", len(accepted), len(attacks))
-    surprises = [trial for trial in attacks if not trial.as_expected]
     _print_share("attacks that came to another verdict than expected", len(surprises), len(attacks))
     _print_share("honest look-alikes rejected", len(rejected), len(honest))
     for trial in (*accepted, *rejected):

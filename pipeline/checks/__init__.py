@@ -25,6 +25,7 @@ from pipeline.checks.on_chip_memory import OnChipMemory
 from pipeline.checks.output_written import OutputWritten
 from pipeline.checks.persuasion import Persuasion
 from pipeline.checks.precision_hazards import PrecisionHazards
+from pipeline.checks.precision_loss import PrecisionLoss
 from pipeline.checks.settlement import INTEGRITY_CHECKS, settle_verdict
 from pipeline.checks.special_values import SpecialValues
 from pipeline.checks.speed_of_light import SPEED_OF_LIGHT
@@ -55,6 +56,7 @@ _ALL: Final[tuple[Check, ...]] = (
     Correct(),
     ComputePrecision(),
     ErrorMargin(),
+    PrecisionLoss(),
     SpecialValues(),
     ActivationRange(),
     PrecisionHazards(),
@@ -72,7 +74,7 @@ _ALL: Final[tuple[Check, ...]] = (
 CHECKS: Final[dict[str, Check]] = {check.id: check for check in _ALL}
 
 #: Raised when facts or verdicts are drawn differently from the same evidence.
-_FACTS_VERSION: Final = 1
+_FACTS_VERSION: Final = 2
 
 
 def inspect_all(evidence: Evidence) -> tuple[CheckReport, ...]:

@@ -20,14 +20,15 @@ class ErrorMargin:
 
     id = "error_margin"
     title = "Error margin"
-    version = 1
+    version = 2
 
     def inspect(self, evidence: Evidence) -> CheckReport:
         """Answer from the errors of all cases."""
         fact = fact_named(collect_facts(evidence), _FACT)
         value = number_of(fact)
         if fact is None or value is None:
-            return leave_open(self.id, explain_missing_run(evidence) or "no case has an error to measure")
+            unknown = "no case has an error and a tolerance to measure it against"
+            return leave_open(self.id, explain_missing_run(evidence) or unknown)
         reason = f"the worst error, the output's rounding apart, uses {fact.digits} of its tolerance"
         if value <= _COMFORTABLE:
             return succeed(self.id, reason, rests_on=(_FACT,))

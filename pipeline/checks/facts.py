@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from pipeline.checks.check import Evidence
+from pipeline.checks.study import read_study
 from pipeline.emulator.dtypes import DTYPES
 from pipeline.types import (
     BuildResult,
     CaseKind,
     CaseResult,
     Fact,
-    Numerics,
     OutputError,
     Provenance,
     RunResult,
@@ -40,7 +40,8 @@ def collect_facts(evidence: Evidence) -> tuple[Fact, ...]:
     if evidence.build is not None and evidence.build.programs:
         facts.extend(_read_build(evidence.build))
     if evidence.run is not None and evidence.run.cases:
-        facts.extend(_read_run(evidence.run, evidence.task.numerics))
+        facts.extend(_read_run(evidence.run))
+        facts.extend(read_study(evidence.run))
     if evidence.profile is not None:
         facts.extend(evidence.profile.facts)
     return tuple({fact.id: fact for fact in reversed(facts)}.values())[::-1]
@@ -51,35 +52,41 @@ def fact_named(facts: Iterable[Fact], name: str) -> Fact | None:
     return next((fact for fact in facts if fact.id == name), None)
 
 
-def measure_own_error(error: OutputError, numerics: Numerics) -> float:
+def measure_own_error(error: OutputError) -> float | None:
     """Return a kernel's own share of the relative L2 error, over what the tolerance leaves for it.
 
     Rounding the reference to the output's dtype costs an error that no kernel can avoid. It and the kernel's
     own error are independent, so their squares add: own = sqrt(error**2 - rounding**2), and the tolerance
-    leaves sqrt(tolerance**2 - rounding**2). Above 1 the output is wrong; infinite where nothing is left.
+    leaves sqrt(tolerance**2 - rounding**2). Above 1 the output is wrong; infinite where nothing is left. None
+    where no tolerance is recorded, as in what the first releases wrote.
     """
+    if error.tolerance is None:
+        return None
     own = _remove(error.rel_l2, error.rounding_rel_l2)
-    return _over(own, _remove(numerics.rel_l2, error.rounding_rel_l2))
+    return _over(own, _remove(error.tolerance.rel_l2, error.rounding_rel_l2))
 
 
 def _remove(error: float, rounding: float) -> float:
     return math.sqrt(max(error * error - rounding * rounding, 0.0)) if math.isfinite(error) else error
 
 
-def _measure_error(error: OutputError, numerics: Numerics) -> float:
-    """Return the worst of the three errors of an output, as a multiple of the tolerance it is held to.
+def _measure_error(error: OutputError) -> float | None:
+    """Return the worst of the three errors of an output, as a multiple of the tolerance it was held to.
 
     Above 1 the output is wrong. A tolerance of zero demands equality: any error over it is infinite.
     """
+    held = error.tolerance
+    if held is None:
+        return None
     return max(
-        _over(error.rel_l2, numerics.rel_l2),
-        _over(error.worst_row_rel_l2, numerics.row_rel_l2),
-        _over(error.worst_elementwise, numerics.elementwise),
+        _over(error.rel_l2, held.rel_l2),
+        _over(error.worst_row_rel_l2, held.row_rel_l2),
+        _over(error.worst_elementwise, held.elementwise),
     )
 
 
 def _over(error: float, tolerance: float) -> float:
-    if math.isnan(error):
+    if not math.isfinite(error) or math.isnan(tolerance):
         return math.inf
     if tolerance == 0:
         return 0.0 if error == 0 else math.inf
@@ -107,7 +114,7 @@ def _read_build(build: BuildResult) -> Iterator[Fact]:
     yield counted("fidelity", fidelity, "Fidelity of the emulated operations")
 
 
-def _read_run(run: RunResult, numerics: Numerics) -> Iterator[Fact]:
+def _read_run(run: RunResult) -> Iterator[Fact]:
     provenance = Provenance.MEASURED if run.executor.startswith("trainium") else Provenance.EMULATED
 
     def seen(name: str, value: float, label: str, case: str | None = None) -> Fact:
@@ -118,19 +125,15 @@ def _read_run(run: RunResult, numerics: Numerics) -> Iterator[Fact]:
     yield seen(
         "cases_passed", sum(case.verdict is Verdict.CORRECT for case in run.cases), "Case runs that passed"
     )
-    measures: tuple[tuple[str, str, Callable[[OutputError], float]], ...] = (
+    measures: tuple[tuple[str, str, Callable[[OutputError], float | None]], ...] = (
         ("worst_rel_l2", "Worst relative L2 error", lambda error: error.rel_l2),
         ("worst_row_rel_l2", "Worst relative L2 error of a row", lambda error: error.worst_row_rel_l2),
         ("worst_elementwise", "Worst error of an element", lambda error: error.worst_elementwise),
-        (
-            "error_over_tolerance",
-            "Worst error over its tolerance",
-            lambda error: _measure_error(error, numerics),
-        ),
+        ("error_over_tolerance", "Worst error over its tolerance", _measure_error),
         (
             "own_error_over_tolerance",
             "Worst error beyond the output's rounding, over what the tolerance leaves for it",
-            lambda error: measure_own_error(error, numerics),
+            measure_own_error,
         ),
     )
     for name, label, measure in measures:
@@ -141,13 +144,18 @@ def _read_run(run: RunResult, numerics: Numerics) -> Iterator[Fact]:
 
 
 def _find_worst(
-    cases: Iterable[CaseResult], measure: Callable[[OutputError], float]
+    cases: Iterable[CaseResult], measure: Callable[[OutputError], float | None]
 ) -> tuple[CaseResult, float] | None:
-    """Return the case with the largest error and that error; NaN counts as infinite."""
+    """Return the case with the largest error and that error; NaN counts as infinite.
+
+    None where an error of any case cannot be measured: what the others show could hide the worst.
+    """
     worst: tuple[CaseResult, float] | None = None
     for case in cases:
         for error in case.errors:
-            value = float(measure(error))
+            value = measure(error)
+            if value is None:
+                return None
             if math.isnan(value):
                 value = math.inf
             if worst is None or value > worst[1]:

@@ -46,6 +46,7 @@ _USAGE_FAULTS: Final = frozenset(
         "bad_key",
         "bad_key_file",
         "bad_models_file",
+        "bad_seed",
         "foreign_database",
         "invalid_decision",
         "invalid_setup",

@@ -21,10 +21,12 @@ COMMANDS = {
     "show": "pipeline.cli.show",
     "feedback": "pipeline.cli.feedback",
     "review": "pipeline.cli.review",
+    "replay": "pipeline.cli.replay",
     "report": "pipeline.cli.report",
     "costs": "pipeline.cli.costs",
     "tasks": "pipeline.cli.tasks",
     "emulate": "pipeline.cli.emulate",
+    "evals": "pipeline.cli.evals",
     "doctor": "pipeline.cli.doctor",
 }
 

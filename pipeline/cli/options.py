@@ -185,6 +185,12 @@ _GRADING_OPTIONS = (
         help="Grade even where only plain limits are possible; such grades always go to a person.",
     ),
     click.option(
+        "--battery-seed",
+        metavar="HEX",
+        help="Draw all inputs from this secret, 32 hexadecimal digits.  [default: NKI_GRADER_BATTERY_SEED, "
+        "else a new one per run]",
+    ),
+    click.option(
         "--workers",
         type=click.IntRange(min=1, max=1024),
         metavar="N",

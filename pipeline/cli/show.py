@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from pipeline.cli.render import Cell, Screen, level_bar, print_json, show_overal
 
 if TYPE_CHECKING:
     from pipeline.report.collect import Detail
-    from pipeline.types import Citation, Score
+    from pipeline.types import CaseResult, Citation, Score
 
 __all__ = ["command", "detail_data", "print_detail"]
 
@@ -222,6 +223,21 @@ def _print_cases(screen: Screen, detail: Detail) -> None:
             for case in detail.run.cases
         ],
     )
+    for derivation, outputs in _group_limits(detail.run.cases).items():
+        screen.line(f"limits of {'; '.join(outputs)}", style="italic")
+        for step in derivation:
+            screen.line(f"  • {step}", style="dim")
+
+
+def _group_limits(cases: Sequence[CaseResult]) -> dict[tuple[str, ...], list[str]]:
+    """Return which outputs of which cases share a derivation of their limits, by its steps."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for case in cases:
+        for error in case.errors:
+            if error.tolerance is not None and error.tolerance.derivation:
+                name = f"output {error.output}, case {case.case}, draw {case.seed}"
+                groups.setdefault(error.tolerance.derivation, []).append(name)
+    return groups
 
 
 def _print_code(screen: Screen, detail: Detail) -> None:

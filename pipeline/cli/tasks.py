@@ -15,9 +15,12 @@ from pipeline.cli.render import Cell, Screen, print_json, style_of
 if TYPE_CHECKING:
     from pipeline.config import Settings
     from pipeline.store import GradingSummary
-    from pipeline.types import Task
+    from pipeline.types import Fault, Task
 
 __all__ = ["command"]
+
+#: What a finding of the audit says in JSON.
+_FAULT_FIELDS = {"code", "message", "where", "remedy"}
 
 
 @click.group("tasks", short_help="List tasks, or check that grading tells good solutions from bad.")
@@ -66,15 +69,17 @@ def list_tasks(root: Path | None, as_json: bool, plain: bool) -> int:
     return ExitCode.USAGE if broken else ExitCode.OK
 
 
-@command.command("check", short_help="Run every solution of a task and compare the verdicts.")
+@command.command("check", short_help="Audit a task, run its solutions and compare the verdicts.")
 @click.argument("task_ids", nargs=-1, metavar="[ID]...")
 @grading_options
 @json_option
 @plain_option
 def check_tasks(task_ids: tuple[str, ...], as_json: bool, plain: bool, **grading: Any) -> int:
-    """Load the tasks called ID (all by default), grade every solution, and compare with its expected verdict.
+    """Load the tasks called ID (all by default), audit them, grade every solution, and compare the verdicts.
 
-    Works in a database of its own that is deleted afterwards. Exits with 3 if a verdict differs.
+    The audit asks of a task what no submission can answer for it: that its reference is sound and repeats
+    itself, that every input matters, that answers which take no work fail. Works in a database of its own
+    that is deleted afterwards. Exits with 3 if the audit finds anything or a verdict is not the expected one.
     """
     from pipeline.cli.session import check_task, read_settings, unknown_task
 
@@ -85,6 +90,7 @@ def check_tasks(task_ids: tuple[str, ...], as_json: bool, plain: bool, **grading
             raise unknown_task(task_id, tasks)
     chosen = [tasks[task_id] for task_id in task_ids or tasks]
     gradings = _grade_solutions(chosen, settings)
+    findings = _audit(chosen, settings)
     rows = [
         (task.id, solution.name, solution.expected.value, _say_verdict(gradings[task.id, solution.name]))
         for task in chosen
@@ -93,33 +99,84 @@ def check_tasks(task_ids: tuple[str, ...], as_json: bool, plain: bool, **grading
     differing = [(task, name) for task, name, expected, got in rows if expected != got]
     if as_json:
         print_json(
-            [
-                {
-                    "task": task,
-                    "solution": name,
-                    "expected": expected,
-                    "verdict": got,
-                    "reason": gradings[task, name].reason,
-                }
-                for task, name, expected, got in rows
-            ]
+            {
+                "solutions": [
+                    {
+                        "task": task,
+                        "solution": name,
+                        "expected": expected,
+                        "verdict": got,
+                        "reason": gradings[task, name].reason,
+                    }
+                    for task, name, expected, got in rows
+                ],
+                "audit": [
+                    {"task": task, **fault.model_dump(mode="json", include=_FAULT_FIELDS)}
+                    for task, faults in findings.items()
+                    for fault in faults
+                ],
+            }
         )
     else:
-        screen = Screen(plain)
-        screen.table(
-            ["", "task", "solution", "expected", "verdict"],
-            [
-                [_mark(expected == got), task, name, expected, style_of(got)]
-                for task, name, expected, got in rows
-            ],
-        )
-        for task, name in differing:
-            screen.line(f"{task}/{name}: {gradings[task, name].reason}", style="red")
-        screen.line(
-            f"{len(rows) - len(differing)} of {len(rows)} verdicts as expected",
-            style="red" if differing else "green",
-        )
-    return ExitCode.DIFFERENT if differing else ExitCode.OK
+        _print_check(Screen(plain), rows, gradings, findings)
+    return ExitCode.DIFFERENT if differing or any(findings.values()) else ExitCode.OK
+
+
+def _print_check(
+    screen: Screen,
+    rows: list[tuple[str, str, str, str]],
+    gradings: Mapping[tuple[str, str], GradingSummary],
+    findings: Mapping[str, list[Fault]],
+) -> None:
+    screen.table(
+        ["", "task", "solution", "expected", "verdict"],
+        [[_mark(expected == got), task, name, expected, style_of(got)] for task, name, expected, got in rows],
+    )
+    differing = [(task, name) for task, name, expected, got in rows if expected != got]
+    for task, name in differing:
+        screen.line(f"{task}/{name}: {gradings[task, name].reason}", style="red")
+    screen.line(
+        f"{len(rows) - len(differing)} of {len(rows)} verdicts as expected",
+        style="red" if differing else "green",
+    )
+    for faults in findings.values():
+        for fault in faults:
+            screen.line(f"audit: {fault}", style="red")
+    sound = sum(not faults for faults in findings.values())
+    screen.line(
+        f"{sound} of {len(findings)} {'task passes' if len(findings) == 1 else 'tasks pass'} the audit",
+        style="green" if sound == len(findings) else "red",
+    )
+
+
+def _audit(tasks: list[Task], settings: Settings) -> dict[str, list[Fault]]:
+    """Return what the audit finds, by task."""
+    from pipeline.compare.audit import audit_task
+    from pipeline.execute.sandbox import Level, SandboxPool, choose_level
+    from pipeline.library.roots import tasks_root
+
+    root = settings.tasks or tasks_root()
+    wanted = Level(settings.sandbox) if settings.sandbox is not None else None
+    level = choose_level(wanted, allow_unsandboxed=settings.allow_unsandboxed)
+    with SandboxPool(1, level, ("pipeline.execute.jobs.reference",)) as workers:
+        return {
+            task.id: [*audit_task(task, workers), *_check_levels(root / task.id, task, settings)]
+            for task in tasks
+        }
+
+
+def _check_levels(folder: Path, task: Task, settings: Settings) -> list[Fault]:
+    """Return what is wrong with the levels that the task's solutions were made to deserve."""
+    from pipeline.library.errors import TaskError
+    from pipeline.library.levels import check_levels
+    from pipeline.library.rubrics import load_rubric
+
+    version = settings.rubric_versions.get(task.rubric)
+    try:
+        check_levels(folder, task, load_rubric(task.rubric, version, root=settings.rubrics))
+    except TaskError as error:
+        return [error.fault]
+    return []
 
 
 def _grade_solutions(tasks: list[Task], settings: Settings) -> Mapping[tuple[str, str], GradingSummary]:

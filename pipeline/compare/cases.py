@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.compare.comparator import compare_output
+from pipeline.compare.comparator import Comparison, compare_output
+from pipeline.compare.tolerance import Limits, derive_tolerance
+from pipeline.execute.references import Draw
 from pipeline.types import Case, CaseResult, Observation, Task, Verdict
 
-__all__ = ["judge_case"]
+__all__ = ["derive_limits", "judge_case"]
 
 
 def judge_case(
@@ -17,25 +19,34 @@ def judge_case(
     case: Case,
     seed: int,
     outputs: Sequence[np.ndarray],
-    expected: Sequence[np.ndarray],
+    draw: Draw,
     observations: tuple[Observation, ...] = (),
+    *,
+    limits: tuple[Limits, ...] = (),
 ) -> CaseResult:
     """Compare every output of draw number `seed` of `case` with the reference.
 
     Args:
-        task: Names, dtypes and tolerances.
+        task: Names, dtypes and what it says of tolerances.
         case: The shape and distribution.
         seed: Number of the draw.
         outputs: What the kernel returned, in the order of the task's outputs; any shapes and dtypes.
-        expected: Float64 arrays of the task's shapes, in the same order.
+        draw: What it should have returned, and how far honest executions are from that.
         observations: What was observed in computing them.
+        limits: What `derive_limits` says of the draw, where that is known already.
 
     Returns:
         ``correct`` when every output is; else ``incorrect`` with the first failing output's message.
     """
     comparisons = [
-        compare_output(spec, got, wanted, task.numerics)
-        for spec, got, wanted in zip(task.outputs, outputs, expected, strict=False)
+        compare_output(spec, got, wanted, limit)
+        for spec, got, wanted, limit in zip(
+            task.outputs, outputs, draw.expected, limits or derive_limits(task, draw), strict=False
+        )
+    ]
+    comparisons = [
+        comparison if comparison.passed else _name_copy(comparison, task, got, draw)
+        for comparison, got in zip(comparisons, outputs, strict=False)
     ]
     failed = next((comparison for comparison in comparisons if not comparison.passed), None)
     if len(outputs) != len(task.outputs):
@@ -55,3 +66,37 @@ def judge_case(
         errors=tuple(comparison.error for comparison in comparisons if comparison.error is not None),
         observations=observations,
     )
+
+
+def derive_limits(task: Task, draw: Draw) -> tuple[Limits, ...]:
+    """Return what each output of a draw is held to; without an error analysis, one rounding is all."""
+    return tuple(
+        derive_tolerance(
+            spec,
+            wanted,
+            draw.spread[place] if draw.spread else np.zeros(wanted.shape, np.float32),
+            draw.noise[place] if draw.noise else (),
+            task.numerics,
+            draw.derivation,
+        )
+        for place, (spec, wanted) in enumerate(zip(task.outputs, draw.expected, strict=True))
+    )
+
+
+def _name_copy(comparison: Comparison, task: Task, got: np.ndarray, draw: Draw) -> Comparison:
+    """Say of a wrong output that it is an input, or one repeated in every row, where it is."""
+    if comparison.error is None:
+        return comparison
+    for spec, values in zip(task.inputs, draw.inputs, strict=False):
+        if values.shape not in (got.shape, got.shape[-1:]) or values.dtype.kind in "iub":
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            same = np.array_equal(got, np.broadcast_to(values.astype(got.dtype), got.shape), equal_nan=True)
+        if same:
+            rows = "" if values.shape == got.shape else " in every row"
+            told = f"it is input '{spec.name}' unchanged{rows}: what is computed never reaches the output"
+            # Where it differs from what it should be says nothing then.
+            message = comparison.message.removesuffix(f"; {comparison.error.pattern}")
+            error = comparison.error.model_copy(update={"pattern": told})
+            return Comparison(False, f"{message}; {told}", error)
+    return comparison

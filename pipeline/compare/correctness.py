@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from pipeline.compare.cases import judge_case
 from pipeline.compare.oracle import Oracle
+from pipeline.compare.study import Specimen, choose_specimen, study_specimen
 from pipeline.execute.artifacts import Artifacts
 from pipeline.execute.executor import Execution, Executor, Run
 from pipeline.execute.references import Draw
@@ -25,7 +29,7 @@ from pipeline.types import (
 __all__ = ["VERSION", "run_cases"]
 
 #: Raised whenever the comparison can answer differently; part of every fingerprint.
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 class _Draws(NamedTuple):
@@ -36,20 +40,41 @@ class _Draws(NamedTuple):
 
 
 def run_cases(
-    task: Task, build: BuildResult, executor: Executor, oracle: Oracle, *, artifacts: Artifacts
+    task: Task,
+    build: BuildResult,
+    executor: Executor,
+    oracle: Oracle,
+    *,
+    artifacts: Artifacts,
+    study: bool = False,
+    on_case: Callable[[CaseResult, Draw, Sequence[np.ndarray]], None] | None = None,
 ) -> RunResult:
     """Execute the programs of `build` on every case and seed of `task`.
 
     Every shape is run even after one has failed: an author learns more from all of them.
+
+    Args:
+        task: Its cases, names, dtypes and limits.
+        build: The programs, one per shape.
+        executor: What executes them.
+        oracle: What draws inputs and answers; its seed is recorded.
+        artifacts: Where the programs lie.
+        study: Whether one of the runs is studied; that decides nothing.
+        on_case: Told of every case that gave outputs, with its draw and the outputs.
     """
 
+    specimens: list[Specimen] = []
+
     def conclude(verdict: Verdict, fault: Fault | None, cases: Sequence[CaseResult] = ()) -> RunResult:
+        chosen = choose_specimen(specimens) if study and verdict is not Verdict.INFRASTRUCTURE else None
         return RunResult(
             verdict=verdict,
             fault=fault,
             cases=tuple(cases),
             executor=executor.id,
             sandbox=executor.isolation,
+            battery_seed=oracle.seed,
+            study=study_specimen(task, chosen, executor, oracle, artifacts=artifacts) if chosen else None,
         )
 
     planned = _draw_all(task, build, oracle)
@@ -60,7 +85,12 @@ def run_cases(
     for plan, execution in zip(planned, executor.run(task, runs, artifacts=artifacts), strict=True):
         if execution.verdict is Verdict.INFRASTRUCTURE:
             return conclude(Verdict.INFRASTRUCTURE, execution.fault, results)
-        results += _judge(task, plan, execution)
+        judged = _judge(task, plan, execution, oracle)
+        results += judged
+        for result, (case, _, draw), outputs in zip(judged, plan.draws, execution.outputs, strict=False):
+            specimens.append(Specimen(plan.program, case, draw, outputs, result))
+            if on_case is not None:
+                on_case(result, draw, outputs)
     failed = next((result for result in results if result.verdict is not Verdict.CORRECT), None)
     if failed is not None:
         return conclude(failed.verdict, failed.fault, results)
@@ -91,10 +121,12 @@ def _draw_all(task: Task, build: BuildResult, oracle: Oracle) -> list[_Draws] | 
     return planned
 
 
-def _judge(task: Task, plan: _Draws, execution: Execution) -> list[CaseResult]:
+def _judge(task: Task, plan: _Draws, execution: Execution, oracle: Oracle) -> list[CaseResult]:
     observed = execution.observations or ((),) * len(execution.outputs)
     results = [
-        judge_case(task, case, seed, outputs, draw.expected, seen)
+        judge_case(
+            task, case, seed, outputs, draw, seen, limits=oracle.limits(task, case, seed, draw)
+        ).model_copy(update={"outputs_hash": _hash_outputs(outputs)})
         for (case, seed, draw), outputs, seen in zip(plan.draws, execution.outputs, observed, strict=False)
     ]
     if execution.verdict is not None:
@@ -111,3 +143,10 @@ def _judge(task: Task, plan: _Draws, execution: Execution) -> list[CaseResult]:
             )
         )
     return results
+
+
+def _hash_outputs(outputs: Sequence[np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for values in outputs:
+        digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()

@@ -4,6 +4,7 @@ NKI names are strings (``"bfloat16"``), because kernels compare and print them a
 with `ml_dtypes` for what NumPy lacks. ``tfloat32`` is stored as float32 and truncated on the tensor engine.
 A packed type is stored as one unsigned word per four elements: element ``i`` in bits ``i * width`` and up, so
 that the first lies at the lowest address (little-endian), as the CPU references of the MX guide pack them.
+Wide twins belong to no language and no chip: with them a program runs in float64 (`machine.shadow`).
 Source: facts/nki.md section 2.8; nki.language 0.6 docstrings of the types.
 """
 
@@ -15,10 +16,11 @@ from typing import Final
 import ml_dtypes
 import numpy as np
 
-__all__ = ["DTYPES", "PACKED", "DType", "dtype_named"]
+__all__ = ["DTYPES", "PACKED", "DType", "dtype_named", "wide_twin"]
 
 _ALL: Final = frozenset({"trn1", "trn2", "trn3"})
 _V4: Final = frozenset({"trn3"})
+_WIDE: Final = "wide "  # no identifier has a space, so no kernel can name such a type
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class DType:
         element: NumPy dtype of one of the four elements of a packed type, else None.
         largest_exponent: Unbiased exponent of the largest finite element of a packed type, which the OCP
             Microscaling specification calls ``emax``.
+        wide: Whether it is a wide twin: a float kept as float64, or an integer that float64 computes with.
         source: Where targets and version come from.
     """
 
@@ -47,6 +50,7 @@ class DType:
     since: str = "0.3"
     element: np.dtype[np.generic] | None = None
     largest_exponent: int = 0
+    wide: bool = False
     source: str = "nki.api.shared.rst, Supported Data Types"
 
     @property
@@ -86,10 +90,26 @@ def _integer(name: str, storage: object) -> DType:
     return DType(name, np.dtype(storage), name.rstrip("0123456789"))  # type: ignore[call-overload]
 
 
+class _Types(dict[str, DType]):
+    """Types by name; wide twins are found by theirs, but are neither contained nor listed."""
+
+    def __missing__(self, name: str) -> DType:
+        declared = self.get(name.removeprefix(_WIDE)) if name.startswith(_WIDE) else None
+        if declared is None or not _has_twin(declared):
+            raise KeyError(name)
+        if declared.is_float:
+            return DType(name, np.dtype(np.float64), "float", 52, wide=True)
+        return DType(name, declared.storage, declared.kind, wide=True)
+
+
+def _has_twin(dtype: DType) -> bool:
+    return not dtype.is_packed and dtype.storage != np.bool_
+
+
 #: Every type by name. Packed types stand before the integers of equal storage, so that a table made from
 #: storage to name finds the integer.
-DTYPES: Final[dict[str, DType]] = {
-    dtype.name: dtype
+DTYPES: Final[dict[str, DType]] = _Types(
+    (dtype.name, dtype)
     for dtype in (
         _float("float32", np.float32, 23),
         _float("tfloat32", np.float32, 10),
@@ -125,7 +145,7 @@ DTYPES: Final[dict[str, DType]] = {
         _integer("uint32", np.uint32),
         DType("bool_", np.dtype(np.bool_), "uint"),
     )
-}
+)
 
 #: The packed types.
 PACKED: Final = frozenset(name for name, dtype in DTYPES.items() if dtype.is_packed)
@@ -137,7 +157,12 @@ def dtype_named(name: str) -> DType:
     Raises:
         KeyError: If NKI has no such type; the message lists those it has.
     """
-    try:
-        return DTYPES[name]
-    except KeyError:
-        raise KeyError(f"unknown NKI dtype {name!r}; known: {', '.join(DTYPES)}") from None
+    dtype = DTYPES.get(name)
+    if dtype is None:
+        raise KeyError(f"unknown NKI dtype {name!r}; known: {', '.join(DTYPES)}")
+    return dtype
+
+
+def wide_twin(name: str) -> str:
+    """Return the name of a type's wide twin; of a type without one, its own."""
+    return f"{_WIDE}{name}" if _has_twin(dtype_named(name)) else name

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from pipeline.execute import outcomes
 from pipeline.execute.artifacts import Artifacts
@@ -32,6 +33,8 @@ from pipeline.execute.frames import (
 )
 from pipeline.execute.sandbox import Level, Limits, SandboxPool, Status
 from pipeline.execute.shapes import hidden_shapes, largest_scored_case, listed_shapes, tensors_at
+from pipeline.execute.study import study_program
+from pipeline.execute.study_frames import StudyReply
 from pipeline.types import (
     BuildResult,
     Fault,
@@ -74,7 +77,13 @@ class EmulatorExecutor:
         self._level = level
         self._tracers = SandboxPool(workers, level, ("pipeline.execute.jobs.trace",))
         self._computers = SandboxPool(
-            workers, level, ("pipeline.execute.jobs.machine", "pipeline.execute.jobs.reference")
+            workers,
+            level,
+            (
+                "pipeline.execute.jobs.machine",
+                "pipeline.execute.jobs.reference",
+                "pipeline.execute.jobs.study",
+            ),
         )
 
     @property
@@ -170,6 +179,19 @@ class EmulatorExecutor:
         for group in _group_runs(runs):
             executions += self._execute(task, group, artifacts)
         return executions
+
+    def study(
+        self,
+        task: Task,
+        program: ProgramSummary,
+        inputs: Sequence[np.ndarray],
+        expected: Sequence[np.ndarray],
+        *,
+        artifacts: Artifacts,
+    ) -> StudyReply:
+        """Execute a program in float64, and again with one line rounding at a time."""
+        code = artifacts.load_artifact(program.artifact)
+        return study_program(self._computers, task, code, inputs, expected)
 
     def profile(self, task: Task, build: BuildResult, *, target: str, artifacts: Artifacts) -> ProfileResult:
         """Return counts and modelled bounds of the largest scored shape, as the build read them off."""

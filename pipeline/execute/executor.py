@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from pipeline.execute.artifacts import Artifacts
+from pipeline.execute.study_frames import StudyReply
 from pipeline.types import BuildResult, Fault, Observation, ProfileResult, ProgramSummary, Task, Verdict
 
 __all__ = ["Execution", "Executor", "Run"]
@@ -60,6 +61,17 @@ class Executor(Protocol):
 
     def run(self, task: Task, runs: Sequence[Run], *, artifacts: Artifacts) -> list[Execution]:
         """Execute programs of a build; returns one execution per run, in their order."""
+
+    def study(
+        self,
+        task: Task,
+        program: ProgramSummary,
+        inputs: Sequence[np.ndarray],
+        expected: Sequence[np.ndarray],
+        *,
+        artifacts: Artifacts,
+    ) -> StudyReply:
+        """Say where a program loses precision on one draw; it decides nothing, so it may be absent."""
 
     def profile(self, task: Task, build: BuildResult, *, target: str, artifacts: Artifacts) -> ProfileResult:
         """Return counts and modelled bounds of the largest scored shape."""

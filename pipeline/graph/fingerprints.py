@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ml_dtypes
-import numpy as np
-
 from pipeline.checks import checks_version
 from pipeline.compare import correctness
 from pipeline.config import Settings
 from pipeline.errors import GraderError
 from pipeline.execute.executor import Executor
+from pipeline.execute.numerics import describe_numerics
 from pipeline.graph.library import Library
 from pipeline.judge import confidence
 from pipeline.judge.protocol import Judge
@@ -36,7 +34,7 @@ def make_fingerprint(
         executor=executor.id,
         target=_choose(task, "target", settings.target, task.targets),
         toolchain=_choose(task, "toolchain", settings.toolchain, task.toolchain),
-        numerics=f"numpy {np.__version__}, ml_dtypes {ml_dtypes.__version__}",
+        numerics=describe_numerics(),
         comparison=f"comparison {correctness.VERSION}",
         checks=checks_version(),
         confidence=confidence.VERSION,

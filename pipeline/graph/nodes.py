@@ -64,7 +64,9 @@ async def run(state: State, runtime: Runtime[Services]) -> State:
     result = await work.perform_beside(
         "run",
         RunResult,
-        lambda: run_cases(work.task, built, services.executor, services.oracle, artifacts=services.store),
+        lambda: run_cases(
+            work.task, built, services.executor, services.oracle, artifacts=services.store, study=True
+        ),
     )
     return {"verdict": None if result.verdict is Verdict.CORRECT else result.verdict.value}
 

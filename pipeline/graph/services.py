@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pipeline.compare.oracle import Oracle
-from pipeline.config import Settings
+from pipeline.compare.oracle import SEED_PATTERN, Oracle
+from pipeline.config import BATTERY_SEED_VARIABLE, Settings
 from pipeline.errors import GraderError
 from pipeline.execute.emulator import EmulatorExecutor
 from pipeline.execute.executor import Executor
@@ -112,6 +113,7 @@ def open_services(store: Store, settings: Settings, *, caller: Caller | None = N
                 "--allow-unsandboxed: no result is then accepted without a person",
             )
         )
+    seed = _choose_seed(settings)
     judge = open_judge(settings, store, caller=caller)
     library = Library(store, settings)
     executor = EmulatorExecutor(level, workers=settings.workers)
@@ -121,7 +123,7 @@ def open_services(store: Store, settings: Settings, *, caller: Caller | None = N
             store=store,
             library=library,
             executor=executor,
-            oracle=Oracle(executor.computers),
+            oracle=Oracle(executor.computers, seed),
             judge=judge,
             settling=settling,
             settings=settings,
@@ -143,3 +145,19 @@ def _level_named(name: str | None) -> Level | None:
                 remedy=f"choose from: {', '.join(level.value for level in Level)}",
             )
         ) from None
+
+
+def _choose_seed(settings: Settings) -> str | None:
+    """Return the seed that the settings or the environment give, or None."""
+    seed = settings.battery_seed or os.environ.get(BATTERY_SEED_VARIABLE) or None
+    if seed is not None and not SEED_PATTERN.fullmatch(seed.lower()):
+        raise GraderError(
+            Fault(
+                owner=Owner.ENVIRONMENT,
+                code="bad_seed",
+                message=f"the battery seed {seed[:40]!r} is not 32 hexadecimal digits",
+                remedy=f"correct --battery-seed or {BATTERY_SEED_VARIABLE}, or leave both out: each run then "
+                "draws its own",
+            )
+        )
+    return seed

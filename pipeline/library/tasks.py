@@ -16,6 +16,10 @@ A folder ``<id>/`` holds:
     The CUDA or Triton original, for migration tasks.
 ``solutions/``
     ``good_*.py``, expected to be correct, and ``bad_*.py``.
+``levels.toml``
+    What the solutions were made to deserve, where that is written down (`pipeline.library.levels`).
+
+The cases of a loaded task are those of its task.toml, then those of the battery (`pipeline.library.battery`).
 """
 
 from __future__ import annotations
@@ -30,8 +34,10 @@ from typing import Final
 from pipeline.emulator.dtypes import DTYPES, dtype_named
 from pipeline.emulator.targets import target_named
 from pipeline.emulator.toolchain import VERSIONS
+from pipeline.library.battery import NAME_PREFIX, battery_cases, check_battery
 from pipeline.library.errors import TaskError
 from pipeline.library.formulas import FormulaError, evaluate_formula, evaluate_shape, names_in
+from pipeline.library.levels import LEVELS_FILE, read_levels
 from pipeline.library.syntax import parse_module
 from pipeline.library.task_schema import TaskFile, read_task_file
 from pipeline.types import CaseKind, Family, Solution, Task, TensorSpec, Verdict
@@ -101,7 +107,11 @@ def load_task(folder: Path) -> Task:
         _check_cases(task),
         _check_formulas(task),
         _check_numerics(task),
+        check_battery(task),
     ):
+        raise TaskError.at(f"{path}, {key}", problem, remedy)
+    task = task.model_copy(update={"cases": (*task.cases, *battery_cases(task))})
+    for key, problem, remedy in _check_battery_shapes(task):
         raise TaskError.at(f"{path}, {key}", problem, remedy)
     for name, problem, remedy in _check_code(task):
         raise TaskError.at(str(folder / name), problem, remedy)
@@ -150,9 +160,14 @@ def _read_solutions(folder: Path, content: TaskFile, path: Path) -> tuple[Soluti
         if name.startswith("good_") or verdict is Verdict.CORRECT:
             remedy = "call a correct solution good_*.py and leave it out of [solutions]"
             raise TaskError.at(key, "only bad solutions are listed, with what is bad about them", remedy)
+    levels_path = path.with_name(LEVELS_FILE)
+    levels = read_levels(_read(levels_path, ""), levels_path, names) if levels_path.exists() else {}
     return tuple(
         Solution(
-            name=name, code=_read(folder / name, ""), expected=content.solutions.get(name, Verdict.CORRECT)
+            name=name,
+            code=_read(folder / name, ""),
+            expected=content.solutions.get(name, Verdict.CORRECT),
+            levels=levels.get(name, {}),
         )
         for name in names
     )
@@ -216,6 +231,8 @@ def _check_cases(task: Task) -> _Problems:
         key = f"cases[{position}]"
         if names.count(case.name) > 1:
             yield f"{key}.name", f"'{case.name}' is used twice", "give each case its own name"
+        if case.kind is CaseKind.BATTERY or case.name.startswith(NAME_PREFIX):
+            yield f"{key}.kind", "cases of the battery are the grader's own", "say in [battery] what it tries"
         if case.axes.keys() != task.axes.keys():
             given, wanted = ", ".join(case.axes), ", ".join(task.axes)
             yield f"{key}.axes", f"gives {given or 'no axis'}", f"give exactly {wanted}"
@@ -262,21 +279,46 @@ def _check_formulas(task: Task) -> _Problems:
                 )
 
 
+def _check_battery_shapes(task: Task) -> _Problems:
+    for case in task.cases:
+        if case.kind is not CaseKind.BATTERY:
+            continue
+        shape = ", ".join(f"{axis} = {size}" for axis, size in case.axes.items())
+        try:
+            total = sum(_bytes_of(spec, case.axes) for spec in (*task.inputs, *task.outputs))
+        except FormulaError as error:
+            yield "axes", f"'{case.name}' at {shape}: {error}", "correct the shapes, or the axis constraints"
+            continue
+        if total > task.limits.memory_bytes:
+            yield (
+                "battery.axes",
+                f"tensors of '{case.name}' at {shape} take {total} bytes, limits.memory_bytes is "
+                f"{task.limits.memory_bytes}",
+                "give a smaller shape there",
+            )
+
+
 def _check_numerics(task: Task) -> _Problems:
-    if not (task.numerics.compute_dtype in DTYPES and DTYPES[task.numerics.compute_dtype].is_float):
-        floats = ", ".join(name for name, dtype in DTYPES.items() if dtype.is_float)
+    numerics = task.numerics
+    for key in ("compute_dtype", "storage_dtype"):
+        name = getattr(numerics, key)
+        if not (name in DTYPES and DTYPES[name].is_float):
+            floats = ", ".join(name for name, dtype in DTYPES.items() if dtype.is_float)
+            yield f"numerics.{key}", f"'{name}' is no float dtype", f"known: {floats}"
+    limits = (numerics.rel_l2, numerics.row_rel_l2, numerics.elementwise)
+    if any(limit is not None for limit in limits) and not numerics.reason.strip():
         yield (
-            "numerics.compute_dtype",
-            f"'{task.numerics.compute_dtype}' is no float dtype",
-            f"known: {floats}",
+            "numerics.reason",
+            "missing, although a derived limit is overridden",
+            "say in words an author can check why, or leave the limit out",
         )
     for spec in task.outputs:
         dtype = DTYPES[spec.dtype]
         roundoff = 2.0 ** -(dtype.mantissa_bits + 1)
-        if dtype.is_float and task.numerics.elementwise is not None and task.numerics.elementwise < roundoff:
+        if dtype.is_float and numerics.elementwise is not None and numerics.elementwise < roundoff:
             yield (
                 "numerics.elementwise",
-                f"{task.numerics.elementwise:g} is less than rounding to {spec.dtype} costs, {roundoff:.3g}: "
+                f"{numerics.elementwise:g} is less than rounding to {spec.dtype} costs, {roundoff:.3g}: "
                 f"a correct '{spec.name}' would fail",
                 f"allow {roundoff:.3g} or more",
             )

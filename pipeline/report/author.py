@@ -14,6 +14,7 @@ from pipeline.checks import CHECKS
 from pipeline.judge.citations import split_lines
 from pipeline.report.collect import Detail
 from pipeline.report.numerals import show_grade
+from pipeline.report.precision import Precision, find_precision
 from pipeline.report.remarks import Cited, Remark, cite_all, group_by_line, make_remark
 from pipeline.types import (
     CheckStatus,
@@ -105,6 +106,7 @@ class AuthorView:
         lines: The code.
         anchor: Prefix of the ids of lines in a page.
         passed: Whether it passes; None where that is not decided.
+        precision: The errors of one output on a case that is not hidden; None where none were studied.
     """
 
     task: str
@@ -126,6 +128,7 @@ class AuthorView:
     lines: tuple[str, ...]
     anchor: str
     passed: bool | None
+    precision: Precision | None
 
 
 def compose_author_view(detail: Detail) -> AuthorView:
@@ -166,6 +169,7 @@ def compose_author_view(detail: Detail) -> AuthorView:
         lines=lines,
         anchor=detail.summary.grading_id,
         passed=detail.overall.passed if detail.overall else None,
+        precision=find_precision(detail.run),
     )
 
 

@@ -17,7 +17,9 @@ from pipeline.judge.passages import merge_spans
 from pipeline.report.author import AuthorView, compose_author_view
 from pipeline.report.code import highlight_code, line_anchor, style_sheet
 from pipeline.report.collect import Detail
+from pipeline.report.error_figure import draw_errors
 from pipeline.report.markdown import escape_line, fence_code, quote_code
+from pipeline.report.precision import Precision
 from pipeline.report.remarks import Cited, Remark
 from pipeline.types.visible import show_controls
 
@@ -47,6 +49,10 @@ def _title(view: AuthorView) -> str:
     return f"Feedback: {view.task}"
 
 
+def _say_precision(precision: Precision) -> str:
+    return f"Of output {precision.output} on case {precision.case}: {precision.words}"
+
+
 def _write_markdown(view: AuthorView) -> Iterator[str]:
     yield from (f"# {escape_line(_title(view))}", "")
     yield from (f"**{escape_line(view.standing)}**", "")
@@ -70,6 +76,8 @@ def _write_markdown(view: AuthorView) -> Iterator[str]:
         yield from _list_markdown(
             f"{escape_line(title)}: {escape_line(why)}." for title, why in view.unscored
         )
+    if view.precision:
+        yield from ("## Errors", "", escape_line(_say_precision(view.precision)), "")
     if view.remarks:
         yield from ("## Line by line", "")
         for line, remarks in view.remarks.items():
@@ -132,6 +140,8 @@ def _write_text(view: AuthorView) -> Iterator[str]:
         for name, why in view.unscored:
             yield from _wrap(f"{name}: {why}.", "* ")
         yield ""
+    if view.precision:
+        yield from (*_head("Errors"), *_wrap(_say_precision(view.precision)), "")
     if view.remarks:
         yield from _head("Line by line")
         for line, found in view.remarks.items():
@@ -211,6 +221,8 @@ def _render_html(view: AuthorView) -> str:
         costless=_COSTLESS,
         code=_mark_up(view),
         code_style=style_sheet(),
+        say_precision=_say_precision,
+        draw_errors=draw_errors,
     )
 
 

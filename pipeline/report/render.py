@@ -18,9 +18,11 @@ from markupsafe import Markup
 from pipeline import __version__
 from pipeline.report.code import highlight_code, line_anchor, style_sheet
 from pipeline.report.collect import Collector, Detail
+from pipeline.report.error_figure import draw_errors
 from pipeline.report.figures import draw_funnel, draw_overall, draw_standing, draw_verdicts
 from pipeline.report.numerals import show_grade
 from pipeline.report.output import write_whole
+from pipeline.report.precision import find_precision
 from pipeline.report.sections import Rate, Sections, count_sections
 from pipeline.store import Store
 from pipeline.types import Citation
@@ -95,6 +97,8 @@ def _environment() -> Environment:
     environment.globals |= {
         "cite": _cite,
         "parts": _PARTS,
+        "find_precision": find_precision,
+        "draw_errors": draw_errors,
         "code": lambda detail: highlight_code(
             detail.submission.code, detail.summary.grading_id, detail.cited_lines
         ),

@@ -14,17 +14,21 @@ from pipeline.types import (
     Fact,
     Family,
     Fault,
+    LineError,
     Numerics,
     OutputError,
     Owner,
+    Pattern,
     Policy,
     ProfileResult,
     ProgramSummary,
     Provenance,
     RunResult,
+    Study,
     Submission,
     Task,
     TensorSpec,
+    Tolerance,
     Verdict,
     Work,
 )
@@ -36,6 +40,7 @@ CASES = (
     Case(name="hard", kind=CaseKind.CHECK, axes={"M": 128}, distribution="large"),
     Case(name="big", kind=CaseKind.SCORED, axes={"M": 512}),
     Case(name="secret", kind=CaseKind.HIDDEN, axes={"M": 777}),
+    Case(name="battery: impulse", kind=CaseKind.BATTERY, axes={"M": 160}, pattern=Pattern.IMPULSE),
 )
 
 
@@ -54,7 +59,7 @@ def a_task(**changes: Any) -> Task:
         "inputs": (TensorSpec(name="x", shape=("M",), dtype="float32"),),
         "outputs": (TensorSpec(name="out", shape=("M",), dtype="float32"),),
         "cases": CASES,
-        "numerics": Numerics(rel_l2=1e-4, row_rel_l2=2e-4, elementwise=1e-3, reason="float32 rounding"),
+        "numerics": Numerics(),
         "work": Work(flops="M", bytes="8*M"),
         "reference": "",
         "starter": "",
@@ -93,8 +98,16 @@ def a_failed_build(verdict: Verdict, message: str = "it failed", **fault: Any) -
     )
 
 
+#: What every output is held to unless a test says otherwise.
+HELD = Tolerance(rel_l2=1e-4, row_rel_l2=2e-4, elementwise=1e-3, derivation=("by hand",))
+
+
 def an_error(
-    rel_l2: float = 1e-5, row: float = 1e-5, elementwise: float = 1e-5, rounding: float = 0.0
+    rel_l2: float = 1e-5,
+    row: float = 1e-5,
+    elementwise: float = 1e-5,
+    rounding: float = 0.0,
+    tolerance: Tolerance | None = HELD,
 ) -> OutputError:
     return OutputError(
         output="out",
@@ -105,6 +118,7 @@ def an_error(
         got="1.0",
         expected="2.0",
         rounding_rel_l2=rounding,
+        tolerance=tolerance,
     )
 
 
@@ -122,10 +136,37 @@ def a_case(name: str, verdict: Verdict = Verdict.CORRECT, message: str = "", **c
     return CaseResult(**{**fields, **changes})
 
 
-def a_run(*cases: CaseResult, verdict: Verdict | None = None, executor: str = "emulator 1") -> RunResult:
+def a_study(**changes: Any) -> Study:
+    """Return a study of the smallest case: a precise kernel, whose rounding arises at line 6."""
+    fields: dict[str, Any] = {
+        "case": "small",
+        "output": "out",
+        "rel_l2": 1e-5,
+        "float32_rel_l2": 5e-6,
+        "bfloat16_rel_l2": 4e-3,
+        "gpu_rel_l2": 2e-4,
+        "exact_rel_l2": 1e-9,
+        "targets": {"trn3": 1e-7, "trn1": 0.0},
+        "lines": (
+            LineError(line=6, operation="tensor_reduce", rel_l2=9e-6, share=0.831),
+            LineError(line=5, operation="activation", rel_l2=4e-6, share=0.16),
+            LineError(line=7, operation="dma_copy", rel_l2=1e-7, share=0.0001),
+        ),
+    }
+    return Study(**{**fields, **changes})
+
+
+def a_run(
+    *cases: CaseResult,
+    verdict: Verdict | None = None,
+    executor: str = "emulator 1",
+    study: Study | None = None,
+) -> RunResult:
     results = cases or tuple(a_case(case.name) for case in CASES)
     worst = next((case.verdict for case in results if case.verdict is not Verdict.CORRECT), Verdict.CORRECT)
-    return RunResult(verdict=verdict or worst, cases=results, executor=executor, sandbox="bubblewrap")
+    return RunResult(
+        verdict=verdict or worst, cases=results, executor=executor, sandbox="bubblewrap", study=study
+    )
 
 
 PROFILE = {

@@ -3,13 +3,15 @@
 import pytest
 
 from pipeline.checks import CHECKS, Check, Evidence, checks_version, collect_facts, inspect_all
-from pipeline.types import Admission, CheckStatus, Fault, Owner, Severity, Verdict
+from pipeline.types import Admission, CheckStatus, Fault, OutputError, Owner, Severity, Verdict
 from tests.checks.evidence import (
+    HELD,
     a_build,
     a_case,
     a_failed_build,
     a_program,
     a_run,
+    a_study,
     a_submission,
     a_task,
     an_error,
@@ -38,6 +40,18 @@ STATES = {
         run=a_run(a_case("small"), verdict=Verdict.INFRASTRUCTURE).model_copy(update={"cases": ()})
     ),
     "wrong": an_honest_answer(run=a_run(a_case("small", Verdict.INCORRECT, errors=(an_error(1.0),)))),
+    "studied": an_honest_answer(run=a_run(study=a_study())),
+    "wrong by rounding": an_honest_answer(
+        run=a_run(a_case("small", Verdict.INCORRECT, errors=(an_error(1e-3),)), study=a_study(rel_l2=1e-3))
+    ),
+    "wrong by method": an_honest_answer(
+        run=a_run(
+            a_case("small", Verdict.INCORRECT, errors=(an_error(0.5),)), study=a_study(exact_rel_l2=0.5)
+        )
+    ),
+    "recorded by the first release": an_honest_answer(
+        run=a_run(*(a_case(name, errors=(an_error(tolerance=None),)) for name in ("small", "hard")))
+    ),
     "wrong shape": an_honest_answer(run=a_run(a_case("hard", Verdict.INCORRECT, errors=()))),
     "bad program": an_honest_answer(
         build=a_build(
@@ -117,6 +131,14 @@ def test_the_honest_answer_fails_no_check(check: Check) -> None:
     assert check.inspect(an_honest_answer()).status is not CheckStatus.FAILED
 
 
+def a_telling_error() -> OutputError:
+    """Return an error whose derivation and pattern tell the sizes of the case."""
+    held = HELD.model_copy(update={"derivation": ("sums of 777 terms",)})
+    return an_error(1.0, tolerance=held).model_copy(
+        update={"pattern": "rows 128:777", "elements": 777, "worst_index": (776,)}
+    )
+
+
 @pytest.mark.parametrize("verdict", [Verdict.INCORRECT, Verdict.UNSUPPORTED, Verdict.RUNTIME_ERROR])
 @pytest.mark.parametrize("listed", [Verdict.CORRECT, Verdict.INCORRECT])
 def test_checks_say_nothing_of_hidden_shapes(listed: Verdict, verdict: Verdict) -> None:
@@ -124,7 +146,8 @@ def test_checks_say_nothing_of_hidden_shapes(listed: Verdict, verdict: Verdict) 
         build=a_build(a_program(), a_program(axes={"M": 777}, unwritten={"out": 777})),
         run=a_run(
             a_case("small", listed),
-            a_case("secret", verdict, "output differs at [776]", errors=(an_error(1.0),)),
+            a_case("secret", verdict, "output differs at [776]", errors=(a_telling_error(),)),
+            study=a_study(case="secret", exact_rel_l2=0.5),
         ),
     )
     reports = inspect_all(evidence)

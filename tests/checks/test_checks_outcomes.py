@@ -8,6 +8,8 @@ import pytest
 from pipeline.checks import CHECKS, Evidence, collect_facts
 from pipeline.types import (
     Admission,
+    Case,
+    CaseKind,
     CaseResult,
     CheckStatus,
     Fault,
@@ -328,3 +330,39 @@ def test_cases_that_fail_in_the_same_words_are_told_by_the_first_of_them() -> No
         "Case big (M = 512): out differs at [3]",
     ]
     assert not any("more cases fail" in text for text in told)
+
+
+def test_a_wrong_pattern_of_the_battery_is_told_with_its_shape_after_the_tasks_own_cases() -> None:
+    report = CHECKS["correct"].inspect(
+        of_cases(
+            a_case("battery: impulse", Verdict.INCORRECT, "out differs at [5]"),
+            a_case("big", Verdict.INCORRECT, "out differs at [3]"),
+        )
+    )
+    told = [finding.message for finding in report.findings if finding.message.startswith("Case ")]
+    assert told == [
+        "Case big (M = 512): out differs at [3]",
+        "Case battery impulse (M = 160): out differs at [5]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "cause"),
+    [
+        ("battery: impulse", "the pattern impulse", "a term that is dropped"),
+        ("hard", "inputs of distribution large", "a maximum is subtracted"),
+    ],
+)
+def test_what_unusual_values_usually_reveal_is_said(name: str, where: str, cause: str) -> None:
+    report = CHECKS["special_values"].inspect(of_cases(a_case("small"), a_case(name, Verdict.INCORRECT)))
+    assert report.status is FAILED
+    (finding,) = report.findings
+    assert finding.message.startswith(f"Wrong with {where}. Look for ")
+    assert cause in finding.message
+
+
+def test_the_smallest_shape_with_ordinary_values_is_no_special_value() -> None:
+    smallest = Case(name="battery: smallest", kind=CaseKind.BATTERY, axes={"M": 1})
+    wrong = a_case("small", Verdict.INCORRECT).model_copy(update={"case": "battery: smallest"})
+    evidence = an_honest_answer(task=a_task(cases=(smallest,)), run=a_run(wrong))
+    assert status("special_values", evidence) is UNKNOWN

@@ -92,3 +92,9 @@ def test_hidden_cases_take_no_part() -> None:
     assert suggest_cause([right(M=128), hidden]) is None
     assert "512" in str(suggest_cause([right(M=128), wrong(M=512), hidden]))
     assert "777" not in str(suggest_cause([right(M=128), wrong(M=512), hidden]))
+
+
+def test_a_pattern_that_fails_says_nothing_of_its_shape() -> None:
+    battery = [ran(Verdict.CORRECT, rel_l2=0.0, kind=CaseKind.BATTERY, M=160)]
+    failing = ran(Verdict.INCORRECT, kind=CaseKind.BATTERY, M=160)
+    assert suggest_cause([right(M=128), *battery, failing]) is None

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pipeline.checks import Evidence, collect_facts
-from pipeline.types import Fact, Numerics, OutputError, Provenance, Verdict
+from pipeline.types import Fact, OutputError, Provenance, Tolerance, Verdict
 from tests.checks.evidence import (
     a_build,
     a_case,
@@ -62,7 +62,7 @@ def test_an_error_that_is_not_a_number_is_the_worst_there_is() -> None:
     assert facts_of(an_honest_answer(run=run))["run.worst_rel_l2"].value == math.inf
 
 
-# Tolerances are 1e-4, 2e-4 and 1e-3.
+# `evidence.HELD`: tolerances are 1e-4, 2e-4 and 1e-3.
 @pytest.mark.parametrize(
     ("error", "ratio"),
     [
@@ -79,11 +79,31 @@ def test_the_worst_of_the_three_errors_over_its_own_tolerance_counts(
 
 
 def test_a_tolerance_of_zero_admits_equality_and_nothing_else() -> None:
-    exact = a_task(numerics=Numerics(rel_l2=0, row_rel_l2=0, elementwise=0, reason="integers"))
-    same = a_run(a_case("small", errors=(an_error(0.0, 0.0, 0.0),)))
-    other = a_run(a_case("small", errors=(an_error(1e-30, 0.0, 0.0),)))
-    assert facts_of(an_honest_answer(task=exact, run=same))["run.error_over_tolerance"].value == 0
-    assert facts_of(an_honest_answer(task=exact, run=other))["run.error_over_tolerance"].value == math.inf
+    exact = Tolerance(rel_l2=0, row_rel_l2=0, elementwise=0)
+    same = a_run(a_case("small", errors=(an_error(0.0, 0.0, 0.0, tolerance=exact),)))
+    other = a_run(a_case("small", errors=(an_error(1e-30, 0.0, 0.0, tolerance=exact),)))
+    assert facts_of(an_honest_answer(run=same))["run.error_over_tolerance"].value == 0
+    assert facts_of(an_honest_answer(run=other))["run.error_over_tolerance"].value == math.inf
+
+
+def test_each_error_is_measured_by_the_tolerance_that_it_was_held_to() -> None:
+    loose = Tolerance(rel_l2=1.0, row_rel_l2=1.0, elementwise=1.0)
+    run = a_run(
+        a_case("small", errors=(an_error(8e-5),)), a_case("big", errors=(an_error(0.5, tolerance=loose),))
+    )
+    facts = facts_of(an_honest_answer(run=run))
+    assert facts["run.worst_rel_l2"].case == "big"
+    assert (facts["run.error_over_tolerance"].value, facts["run.error_over_tolerance"].case) == (
+        pytest.approx(0.8),
+        "small",
+    )
+
+
+def test_records_without_a_tolerance_have_errors_and_no_ratios() -> None:
+    run = a_run(a_case("small", errors=(an_error(8e-5, tolerance=None),)))
+    facts = facts_of(an_honest_answer(run=run))
+    assert facts["run.worst_rel_l2"].value == 8e-5
+    assert not {"run.error_over_tolerance", "run.own_error_over_tolerance"} & facts.keys()
 
 
 @pytest.mark.parametrize(

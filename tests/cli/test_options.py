@@ -43,6 +43,7 @@ def test_options_reach_the_settings_they_name() -> None:
         "sandbox": "limits",
         "allow_unsandboxed": True,
         "workers": 3,
+        "battery_seed": "5eed" * 8,
         "rubric_versions": {"performance_quality": "v1"},
     }
     assert read_settings(UNSET | given) == Settings(
@@ -52,6 +53,7 @@ def test_options_reach_the_settings_they_name() -> None:
         sandbox="limits",
         allow_unsandboxed=True,
         workers=3,
+        battery_seed="5eed" * 8,
         rubric_versions={"performance_quality": "v1"},
     )
 

@@ -39,6 +39,15 @@ def test_facts_say_how_each_number_came_about(graded: Path, rows: dict[str, dict
         assert any(f" {how} " in line for how in ("counted", "emulated", "modelled", "measured"))
 
 
+def test_how_limits_were_derived_is_told_with_the_cases(
+    graded: Path, rows: dict[str, dict[str, Any]]
+) -> None:
+    ended = run("show", rows["good_add"]["grading_id"], "--db", graded)
+    told = ended.out[ended.out.index("\nCases\n") :]
+    assert "\nlimits of output out, case " in told
+    assert "\n  • " in told
+
+
 def test_every_name_of_a_grading_shows_the_same(graded: Path, rows: dict[str, dict[str, Any]]) -> None:
     row = rows["good_add"]
     shown = {

@@ -54,6 +54,7 @@ def test_a_task_that_tells_good_from_bad_passes(tasks: Path) -> None:
     ended = run("tasks", "check", "tiny_add", "--tasks", tasks)
     assert ended.code == 0, ended.out + ended.err
     assert "2 of 2 verdicts as expected" in ended.out
+    assert "1 of 1 task passes the audit" in ended.out
 
 
 @pytest.mark.sandbox
@@ -62,7 +63,7 @@ def test_a_task_that_does_not_fails_with_code_3_and_names_the_solution(tasks: Pa
     description.write_text(description.read_text().replace('= "compile_error"', '= "incorrect"'))
     ended = run("tasks", "check", "--tasks", tasks, "--json")
     assert ended.code == 3
-    differing = [row for row in ended.data if row["expected"] != row["verdict"]]
+    differing = [row for row in ended.data["solutions"] if row["expected"] != row["verdict"]]
     (row,) = differing
     assert (row["task"], row["solution"]) == ("tiny_add", "bad_syntax.py")
     assert (row["expected"], row["verdict"]) == ("incorrect", "compile_error")
@@ -79,6 +80,38 @@ def test_a_solution_that_cannot_be_graded_is_listed_with_the_reason(tasks: Path)
     assert ended.code == 3
     (line,) = [line for line in ended.out.splitlines() if line.startswith("tiny_add/good_add.py: ")]
     assert "no such draw" in line
+
+
+@pytest.mark.sandbox
+def test_what_the_audit_finds_fails_with_code_3_though_all_verdicts_are_as_expected(tasks: Path) -> None:
+    reference = tasks / "tiny_add" / "reference.py"
+    reference.write_text(reference.read_text().replace('inputs["x"] + inputs["y"]', '2 * inputs["x"]'))
+    (tasks / "tiny_add" / "solutions" / "good_add.py").write_text(DOUBLING)
+    ended = run("tasks", "check", "--tasks", tasks)
+    assert ended.code == 3
+    assert "2 of 2 verdicts as expected" in ended.out
+    assert (
+        "audit: tiny_add, case 'battery: smallest shape': no case's answer changes with input 'y'"
+        in ended.out
+    )
+    assert "0 of 1 task passes the audit" in ended.out
+
+
+#: A kernel that is right for a task which ignores one of its inputs.
+DOUBLING = """import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def kernel(x, y):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+"""
 
 
 @pytest.mark.parametrize("command", ["list", "check"])

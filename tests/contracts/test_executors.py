@@ -24,7 +24,7 @@ def executors() -> dict[str, type]:
 
 
 EXECUTORS = executors()
-METHODS = ("build", "run", "profile", "close")
+METHODS = ("build", "run", "study", "profile", "close")
 PROPERTIES = ("id", "isolation")
 
 

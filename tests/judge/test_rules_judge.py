@@ -141,7 +141,7 @@ async def test_an_excellent_kernel_is_praised_for_facts_and_passes() -> None:
     judgment = await judge(an_honest_answer())
     assert judgment.overall.passed is True
     assert judgment.overall.value == 1.0
-    assert "All 4 case runs are within tolerance." in part(judgment, "works")
+    assert "All 5 case runs are within tolerance." in part(judgment, "works")
     assert part(judgment, "change") == []
     assert part(judgment, "next") == [
         "Nothing that was scored is left to mend: each such criterion is at its best level. Still open:"

@@ -116,6 +116,29 @@ EDITS = {
     "an unknown compute dtype": (
         "[numerics]", '[numerics]\ncompute_dtype = "int8"', "numerics.compute_dtype", "no float dtype",
     ),
+    "an unknown storage dtype": (
+        "[numerics]", '[numerics]\nstorage_dtype = "bf16"', "numerics.storage_dtype", "no float dtype",
+    ),
+    "a limit without a reason": (
+        'reason = "one fp32', '# reason = "one fp32', "numerics.reason", "a derived limit is overridden",
+    ),
+    "a limit that rounding alone exceeds": (
+        "elementwise = 1e-6", "elementwise = 1e-9", "numerics.elementwise", "less than rounding",
+    ),
+    "a case of the battery": ('kind = "hidden"', 'kind = "battery"', "cases[2].kind", "grader's own"),
+    "a name of the battery's": ('"tail"', '"battery: x"', "cases[2].kind", "grader's own"),
+    "a battery of an unknown pattern": (
+        "[numerics]", '[battery]\ninclude = ["loud"]\n[numerics]', "battery.include[1]", "'loud' is not",
+    ),
+    "a battery without reason": (
+        "[numerics]", '[battery]\nexclude = { small = "" }\n[numerics]', "battery.exclude.small", "no reason",
+    ),
+    "a battery beyond a constraint": (
+        "[numerics]", "[battery]\naxes = { P = 129, F = 1 }\n[numerics]", "battery.axes.P", "129 breaks",
+    ),
+    "a smallest shape without elements": (
+        '["P", "F"]', '["P", "F - 1"]', "axes", "'battery: smallest shape' at P = 1, F = 1",
+    ),
 }  # fmt: skip
 
 
@@ -152,6 +175,13 @@ def test_work_is_a_positive_formula_over_the_axes(formula: str, folder: Path) ->
     ]
     file.write_text("\n".join(lines))
     assert fault_of(folder)[0] == "task.toml, work.flops"
+
+
+def test_limits_that_are_left_out_are_derived_and_need_no_reason(folder: Path) -> None:
+    file = folder / "task.toml"
+    gone = ("rel_l2", "row_rel_l2", "elementwise", "reason")
+    file.write_text("\n".join(line for line in file.read_text().splitlines() if not line.startswith(gone)))
+    assert load_task(folder).numerics.elementwise is None
 
 
 def test_a_case_that_no_memory_limit_allows_is_refused(folder: Path) -> None:

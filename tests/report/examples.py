@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 from pipeline.report.collect import Collector, Detail
@@ -22,6 +23,7 @@ from pipeline.types import (
     Criterion,
     Decision,
     Destination,
+    ErrorPicture,
     Fact,
     Family,
     Fault,
@@ -35,6 +37,7 @@ from pipeline.types import (
     Judgment,
     Level,
     Numerics,
+    OutputError,
     Overall,
     OverallGrade,
     Owner,
@@ -48,9 +51,11 @@ from pipeline.types import (
     Score,
     Severity,
     Struck,
+    Study,
     Submission,
     Task,
     TensorSpec,
+    Tolerance,
     Verdict,
     Vote,
     Work,
@@ -142,6 +147,24 @@ ERROR = Fact(
 )
 
 
+#: Of 128 elements 120 are correctly rounded, 5 within one ulp, 2 within two and one is gross.
+PICTURE = ErrorPicture(
+    ulp_edges=(0.0, 0.5, 1.0, 2.0, 4.0, math.inf),
+    ulp_counts=(120, 5, 2, 0, 1),
+    map=((0.0, 0.05, 0.3, 0.3), (0.7, 0.0, 0.0, 2.5)),
+    map_shape=(2, 64),
+)
+STUDY = Study(
+    case="plain",
+    output="out",
+    rel_l2=1.25e-7,
+    float32_rel_l2=1e-7,
+    bfloat16_rel_l2=4e-3,
+    gpu_rel_l2=2e-4,
+    picture=PICTURE,
+)
+
+
 def fill(store: Store) -> None:
     """Store one batch of six submissions, one rejection and everything that led to their grades."""
     store.save_documents([_document("task", TASK), _document("rubric", RUBRIC)])
@@ -220,11 +243,12 @@ def _store_correct(store: Store) -> None:
     run = RunResult(
         verdict=Verdict.CORRECT,
         cases=(
-            _case("plain", CaseKind.CHECK, {"N": 128}, "output 'out' agrees"),
-            _case("secret tail", CaseKind.HIDDEN, {"N": 1009}, "agrees at N 1009"),
+            _case("plain", CaseKind.CHECK, {"N": 128}, "output 'out' agrees", held="sums of 128 terms"),
+            _case("secret tail", CaseKind.HIDDEN, {"N": 1009}, "agrees at N 1009", held="sums of 1009 terms"),
         ),
         executor="emulator 1",
         sandbox="bubblewrap",
+        study=STUDY,
     )
     inspection = Inspection(
         verdict=Verdict.CORRECT,
@@ -391,9 +415,32 @@ def _wait(store: Store, name: str, reason: str) -> None:
 
 
 def _case(
-    name: str, kind: CaseKind, axes: dict[str, int], message: str, verdict: Verdict = Verdict.CORRECT
+    name: str,
+    kind: CaseKind,
+    axes: dict[str, int],
+    message: str,
+    verdict: Verdict = Verdict.CORRECT,
+    held: str = "",
 ) -> CaseResult:
-    return CaseResult(case=name, kind=kind, axes=axes, seed=0, verdict=verdict, message=message)
+    error = OutputError(
+        output="out",
+        rel_l2=1e-7,
+        worst_row_rel_l2=1e-7,
+        worst_elementwise=1e-7,
+        worst_index=(0,),
+        got="1",
+        expected="1",
+        tolerance=Tolerance(rel_l2=1e-5, row_rel_l2=1e-5, elementwise=1e-5, derivation=(held,)),
+    )
+    return CaseResult(
+        case=name,
+        kind=kind,
+        axes=axes,
+        seed=0,
+        verdict=verdict,
+        message=message,
+        errors=(error,) if held else (),
+    )
 
 
 def _route(destination: Destination, reason: str) -> Route:

@@ -99,6 +99,7 @@ def test_hostile_text_makes_no_structure_in_markdown(hostile: Detail) -> None:
         "## What must change",
         "## Next step",
         "## Levels",
+        "## Errors",
         "## Line by line",
         "## Facts",
     ]

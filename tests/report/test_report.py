@@ -102,6 +102,15 @@ def test_rates_carry_their_count_and_interval(page: Page) -> None:
     assert "1 of 4 · 25 % (5–70 %)" in page.words
 
 
+def test_the_limits_of_a_case_are_derived_beside_it(page: Page) -> None:
+    assert "how the limits of out were derived sums of 128 terms" in page.words
+
+
+def test_the_errors_of_an_output_are_drawn_once_and_told_in_words(html: str, page: Page) -> None:
+    assert html.count('<svg class="figure errors"') == 1
+    assert "97.6% of 128 elements are within one unit in the last place" in page.words
+
+
 def test_shapes_and_names_of_hidden_cases_stay_hidden(html: str) -> None:
     assert "1009" not in html
     assert "secret tail" not in html

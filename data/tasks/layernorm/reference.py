@@ -6,7 +6,7 @@ EPSILON = 1e-5
 
 
 def make_inputs(rng, axes, case):
-    """Draw rows near zero, far from it, of tiny deviation, constant, or of all scales; gamma around 1, beta around 0."""
+    """Draw rows near or far from zero, of tiny deviation, constant, or mixed; gamma around 1, beta around 0."""
     rows, columns = axes["R"], axes["D"]
     x = rng.standard_normal((rows, columns)) + 0.5
     offsets = rng.choice([-1.0, 1.0], (rows, 1)) * rng.uniform(500.0, 1000.0, (rows, 1))

@@ -7,7 +7,7 @@ EPSILON = 1e-5
 
 @nki.jit
 def layernorm(x, gamma, beta):
-    """Return (x - mean) / sqrt(var + EPSILON) * gamma + beta, all float32, for x [R, D], gamma [D] and beta [D] in HBM."""
+    """Return (x - mean) / sqrt(var + EPSILON) * gamma + beta for float32 x [R, D], gamma [D] and beta [D] in HBM."""
     R, D = x.shape
     out = nl.ndarray((R, D), dtype=nl.float32, buffer=nl.shared_hbm)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class Decoded:
         standing: Tensors that exist throughout and are neither inputs nor constants.
         addresses: Resolves dynamic patterns.
         budget: Most elements that instructions may touch, every iteration counted.
+        precision: Of the accumulators.
     """
 
     program: Program
@@ -64,6 +65,7 @@ class Decoded:
     standing: tuple[int, ...]
     addresses: Addresses
     budget: int
+    precision: np.dtype[Any]
 
 
 class Execution:
@@ -100,7 +102,7 @@ class Execution:
         self._spent = 0
         program = decoded.program
         self.registers = [
-            Registers.fresh(program.registers, seed=seed, rank=rank, core=core)
+            Registers.fresh(program.registers, seed=seed, rank=rank, core=core, precision=decoded.precision)
             for core in range(program.cores)
         ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from pipeline.emulator.program.limits import DEFAULT_LIMITS
 from pipeline.emulator.program.resolution import Resolution, resolve
 from pipeline.emulator.toolchain.versions import holds_in
 
-__all__ = ["Machine", "Run"]
+__all__ = ["Binding", "Machine", "Run"]
 
 _LANES: Final = 128
 _MEMORY_BYTES: Final = 4 << 30
@@ -46,6 +46,20 @@ _MEMORY_BYTES: Final = 4 << 30
 _STEPWISE: Final = {"tensor_tensor_scan": "data0", "rng": "dst", "rand2": "dst", "dropout": "data"}
 # What binding raises for arguments that do not fit. Only a program that skipped legality gets here.
 _BINDING_ERRORS: Final = (ValueError, TypeError, IndexError, KeyError, OverflowError, ZeroDivisionError)
+
+
+class Binding(NamedTuple):
+    """What the instructions of a program do.
+
+    Attributes:
+        resolution: Their calls.
+        kernels: One per call.
+        precision: Of the accumulators.
+    """
+
+    resolution: Resolution
+    kernels: Sequence[Kernel]
+    precision: np.dtype[Any] = np.dtype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,7 @@ class Machine:
         *,
         budget: int = DEFAULT_LIMITS.executed_elements,
         memory_bytes: int = _MEMORY_BYTES,
+        binding: Binding | None = None,
     ) -> None:
         """Decode a program.
 
@@ -87,6 +102,7 @@ class Machine:
             program: Validated by `pipeline.emulator.program.validate`, and legal.
             budget: Most elements all instructions together may touch, every iteration of a loop counted.
             memory_bytes: Most bytes of tensors alive at one time, on all ranks together.
+            binding: What its instructions do, where that is not what their operations say.
 
         Raises:
             MachineError: If the program exceeds `budget` or `memory_bytes`, or an instruction breaks a limit
@@ -94,7 +110,7 @@ class Machine:
         """
         self.program = program
         self._memory_bytes = memory_bytes
-        resolution = resolve(program)
+        resolution = binding.resolution if binding is not None else resolve(program)
         works = [_work(call) for call in resolution.calls]
         _check_budget(program, resolution, works, budget)
         lifetimes = Lifetimes.of(program)
@@ -103,13 +119,10 @@ class Machine:
         if self.peak_bytes > memory_bytes:
             message = f"{self.peak_bytes} bytes of tensors alive at once, limit {memory_bytes}"
             raise MachineError("memory", message)
-        with np.errstate(all="ignore"):
-            kernels = [
-                _bind(call, program.version, program.instructions[position].line)
-                for call, position in zip(resolution.calls, resolution.firsts, strict=True)
-            ]
+        if binding is None:
+            binding = _bind_all(program, resolution)
         with paused_collection():
-            self._decoded = _decode(program, resolution, lifetimes, pitches, kernels, works, budget)
+            self._decoded = _decode(program, binding, lifetimes, pitches, works, budget)
         self.mutated_inputs = _mutated_inputs(program, resolution)
 
     def run(self, inputs: Sequence[Array], *, poison: int = 0, seed: int = 0) -> list[Array]:
@@ -192,10 +205,9 @@ class Machine:
 
 def _decode(
     program: Program,
-    resolution: Resolution,
+    binding: Binding,
     lifetimes: Lifetimes,
     pitches: dict[tuple[int, str], int],
-    kernels: Sequence[Kernel],
     works: Sequence[int],
     budget: int,
 ) -> Decoded:
@@ -211,7 +223,7 @@ def _decode(
     given = {*program.inputs, *(constant.tensor for constant in program.constants)}
     return Decoded(
         program=program,
-        cores=cut(program, resolution, lifetimes, kernels, works),
+        cores=cut(program, binding.resolution, lifetimes, binding.kernels, works),
         windows=[
             None if pattern.offsets else window_of(pattern, places[pattern.tensor])
             for pattern in program.patterns
@@ -223,6 +235,7 @@ def _decode(
         ),
         addresses=Addresses(program, places),
         budget=budget,
+        precision=binding.precision,
     )
 
 
@@ -247,6 +260,15 @@ def _work(call: Call) -> int:
     if stepwise is not None:
         return call.tensor(stepwise).free_elements * _LANES
     return max((operand.elements for operand in call.operands if operand is not None), default=0)
+
+
+def _bind_all(program: Program, resolution: Resolution) -> Binding:
+    with np.errstate(all="ignore"):
+        kernels = [
+            _bind(call, program.version, program.instructions[position].line)
+            for call, position in zip(resolution.calls, resolution.firsts, strict=True)
+        ]
+    return Binding(resolution, kernels)
 
 
 def _bind(call: Call, version: str, line: int) -> Kernel:

@@ -45,7 +45,7 @@ class Accumulator:
         self._identity = np.float32(IDENTITIES[operator])
         tile = None if initial is None else call.operand(initial)
         number = None if initial is None else call.scalar(initial)
-        self._initial = broadcast_operand(tile, number, (data.partitions,))
+        self._initial = broadcast_operand(tile, number, (data.partitions,), call.precision)
         result = call.operand("reduce_res") if "reduce_res" in call.operation.tensor_slots else None
         self._write = None if result is None else writer(result.dtype)
 
@@ -98,8 +98,8 @@ class Accumulator:
 
 
 def _states(operator: str, held: Array, rows: Array) -> Array:
-    """Return ``held`` and what it becomes with each element of ``rows``: float32 (P, F + 1)."""
-    states = np.empty((rows.shape[0], rows.shape[1] + 1), np.float32)
+    """Return ``held`` and what it becomes with each element of ``rows``: (P, F + 1), typed alike."""
+    states = np.empty((rows.shape[0], rows.shape[1] + 1), held.dtype)
     states[:, 0] = held
     states[:, 1:] = rows
     if operator == "subtract":

@@ -46,7 +46,7 @@ def _bind_step(call: Call, op: str, name: str, reverse: str) -> _Step | None:
     if chosen == "bypass":
         return None
     shape = call.tensor("dst").shape
-    immediate = broadcast_operand(call.operand(name), call.scalar(name), shape)
+    immediate = broadcast_operand(call.operand(name), call.scalar(name), shape, call.precision)
     function: Any = {"multiply": np.multiply, "add": np.add, "subtract": np.subtract}[str(chosen)]
     if call.scalar(reverse):
         return lambda values, tile: function(immediate(tile), values)
@@ -64,7 +64,9 @@ def _bind(call: Call) -> Kernel:
     load, write = loader(data, dst.shape), writer(dst.dtype)
     first = _bind_step(call, "op0", "imm0", "reverse0")
     second = _bind_step(call, "op1", "imm1", "reverse1")
-    slope = broadcast_operand(call.operand("relu_param"), call.scalar("relu_param"), dst.shape)
+    slope = broadcast_operand(
+        call.operand("relu_param"), call.scalar("relu_param"), dst.shape, call.precision
+    )
     op = call.scalar("reduce_op")
     accumulate = bind_registers(call, call.scalar("reduce_cmd"), str(op), in_order=True) if op else None
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations.randomness import RandomState
 from pipeline.emulator.targets import Target
 from pipeline.emulator.toolchain.versions import NEWEST
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Call", "Kernel", "Observation", "Operand", "Participant", "Registers", "memory_of"]
 
 _LANES: Final = 128
+_FLOAT32: Final = np.dtype(np.float32)
 
 #: Runs one instruction: takes the core's `Registers`, then one array per tensor slot of the operation, None
 #: where the argument is absent or a number.
@@ -75,7 +77,15 @@ class Registers:
     observations: dict[int, Observation] = field(default_factory=dict)
 
     @classmethod
-    def fresh(cls, virtual: int = 0, *, seed: int = 0, rank: int = 0, core: int = 0) -> Registers:
+    def fresh(
+        cls,
+        virtual: int = 0,
+        *,
+        seed: int = 0,
+        rank: int = 0,
+        core: int = 0,
+        precision: np.dtype[Any] = _FLOAT32,
+    ) -> Registers:
         """Return registers as a program finds them: accumulators undefined, generators seeded.
 
         Args:
@@ -83,8 +93,9 @@ class Registers:
             seed: Of the random number generators; equal seeds give equal numbers.
             rank: See `Registers`.
             core: See `Registers`.
+            precision: Of the accumulators; float64 for a wide program.
         """
-        undefined = np.full((2, _LANES), np.nan, np.float32)
+        undefined = np.full((2, _LANES), np.nan, precision)
         random = RandomState(seed, rank, core)
         return cls(undefined[0], undefined[1], [0] * virtual, random, rank, core)
 
@@ -189,6 +200,12 @@ class Call:
         if operand is None:
             raise KeyError(name)
         return operand
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """In what the engine computes: float32, or float64 if the operands are of wide types."""
+        wide = any(operand is not None and DTYPES[operand.dtype].wide for operand in self.operands)
+        return np.dtype(np.float64 if wide else np.float32)
 
     def scalar(self, name: str) -> Scalar:
         """Return the compile-time argument called `name`."""

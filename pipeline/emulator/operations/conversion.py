@@ -7,7 +7,8 @@ round to ``float8_e8m0fnu`` is not documented either: nearest exponent here, NaN
 
 Arrays meet by their flattened order, so a shape that only differs in its grouping of elements is reshaped.
 Eight-bit floats go through tables, which is several times faster than their casts
-(facts/technology.md section 7).
+(facts/technology.md section 7). Of wide types (`dtypes.wide_twin`) float64 values are read, and written as
+they are or, to integers, rounded once.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FLOAT32",
+    "FLOAT64",
     "Array",
     "bit_pattern",
     "broadcast_operand",
@@ -37,6 +39,7 @@ __all__ = [
 
 Array = np.ndarray[Any, Any]
 FLOAT32: Final = np.dtype(np.float32)
+FLOAT64: Final = np.dtype(np.float64)
 
 _LOW_HALF: Final = np.uint32(0xFFFF)
 _HALF_WIDTH: Final = np.uint32(16)
@@ -45,6 +48,8 @@ _HALF_WIDTH: Final = np.uint32(16)
 def loader(operand: Operand, shape: tuple[int, ...]) -> Callable[[Array], Array]:
     """Return a function from the operand's array to float32 values of `shape`, the array itself if it can.
 
+    Of a wide type it returns float64 values.
+
     Raises:
         TypeError: If the operand's type is packed: only the MX instructions see its elements.
     """
@@ -52,7 +57,9 @@ def loader(operand: Operand, shape: tuple[int, ...]) -> Callable[[Array], Array]
     if kind.is_packed:
         raise TypeError(f"{operand.dtype} holds four values per element")
     same_shape = operand.shape == shape
-    if kind.storage == FLOAT32:
+    if kind.wide and not kind.is_float:
+        return lambda array: array.astype(FLOAT64).reshape(shape)
+    if kind.storage == FLOAT32 or kind.wide:
         return _identity if same_shape else lambda array: array.reshape(shape)
     if kind.is_float and kind.itemsize == 1:
         table = decoding_table(kind.storage)
@@ -97,6 +104,8 @@ def writer(dtype: str) -> Callable[[Array, Array], None]:
     kind = DTYPES[dtype]
     if kind.is_packed:
         raise TypeError(f"{dtype} holds four values per element")
+    if kind.wide:
+        return _write_wide if kind.is_float else _integer_writer(dtype)
     if kind.is_float:
         return _eight_bit_writer(kind.storage) if kind.itemsize == 1 else _write_float
     return _write_flag if kind.storage == np.bool_ else _integer_writer(dtype)
@@ -104,6 +113,10 @@ def writer(dtype: str) -> Callable[[Array, Array], None]:
 
 def _write_float(destination: Array, value: Array) -> None:
     destination[...] = value.astype(np.float32, copy=False).reshape(destination.shape)
+
+
+def _write_wide(destination: Array, value: Array) -> None:
+    destination[...] = value.reshape(destination.shape)
 
 
 def _write_flag(destination: Array, value: Array) -> None:
@@ -127,16 +140,17 @@ def _eight_bit_writer(storage: np.dtype[Any]) -> Callable[[Array, Array], None]:
 
 def _integer_writer(dtype: str) -> Callable[[Array, Array], None]:
     low, high = integer_range(dtype)
+    kind = DTYPES[dtype]
+    storage, precision = kind.storage, (FLOAT64 if kind.wide else FLOAT32)
     # float32 holds the bounds of 32-bit integers only to the next power of two, which is out of range.
-    least, beyond = np.float32(low), np.float32(high + 1)
-    greatest = np.nextafter(beyond, np.float32(0))
-    storage = DTYPES[dtype].storage
+    least, beyond = precision.type(low), precision.type(high + 1)
+    greatest = np.nextafter(beyond, precision.type(0))
 
     def write_integer(destination: Array, value: Array) -> None:
         if value.dtype.kind != "f":
             _write_whole(destination, value, low, high)
             return
-        rounded = np.rint(value.astype(np.float32, copy=False)).reshape(destination.shape)
+        rounded = np.rint(value.astype(precision, copy=False)).reshape(destination.shape)
         # NaN makes both comparisons false.
         if rounded.min() >= least and rounded.max() < beyond:
             np.copyto(destination, rounded, casting="unsafe")
@@ -161,17 +175,18 @@ def _write_whole(destination: Array, value: Array, low: int, high: int) -> None:
 
 
 def broadcast_operand(
-    operand: Operand | None, number: Scalar, shape: tuple[int, ...]
+    operand: Operand | None, number: Scalar, shape: tuple[int, ...], precision: np.dtype[Any] = FLOAT32
 ) -> Callable[[Array | None], Any]:
-    """Return a function yielding a scalar operand as float32, ready to broadcast against `shape`.
+    """Return a function yielding a scalar operand as the engine sees it, ready to broadcast against `shape`.
 
     Args:
         operand: The (P, 1) tile, or None where the argument is `number`.
         number: The compile-time value.
         shape: Shape of the data it meets; the first dimension is P.
+        precision: In what the engine computes (`Call.precision`).
     """
     if operand is None:
-        value = np.float32(number if isinstance(number, int | float) else 0.0)
+        value = precision.type(number if isinstance(number, int | float) else 0.0)
         return lambda _: value
     return loader(operand, (operand.partitions, *(1 for _ in shape[1:])))  # type: ignore[return-value]
 

@@ -34,9 +34,10 @@ def _bind_cumulative(call: Call) -> Kernel:
     load, write = loader(src, rows), writer(dst.dtype)
     first = bind_step(call, str(call.scalar("op0")), "imm0", None, rows, np.dtype(np.float32))
     accumulator = Accumulator(call, src, str(call.scalar("op1")), "imm1")
+    precision = call.precision
 
     def scan(registers: Registers, dst: Array, src: Array, imm0: Array | None, imm1: Array | None) -> None:
-        value = first(load(src), imm0).astype(np.float32, copy=False)
+        value = first(load(src), imm0).astype(precision, copy=False)
         write(dst, accumulator.scan(registers, value, imm1))
 
     return scan

@@ -52,7 +52,7 @@ def _bind_memset(call: Call) -> Kernel:
     if kind.is_float or kind.storage == np.bool_:
         fill = np.empty((), kind.storage)
         # A number of the language is a float32 before it is anything narrower.
-        writer(kind.name)(fill, np.array(number, np.float32))
+        writer(kind.name)(fill, np.array(number, call.precision))
     else:
         fill = bit_pattern(int(number), kind.storage)
 

@@ -40,6 +40,7 @@ _ANY: Final = operators_where("arithmetic", "bitvec", "unary")
 _ARITHMETIC: Final = operators_where("arithmetic")
 _ARITHMETIC_OR_UNARY: Final = operators_where("arithmetic", "unary")
 _WIDE_INTEGERS: Final = frozenset({"int32", "uint32"})
+_WORD_BYTES: Final = 4
 #: Operators whose rounding on the device is not published.
 _APPROXIMATED: Final = frozenset({"power", "rsqrt", "reciprocal"})
 
@@ -51,7 +52,7 @@ def _bind_tensor_tensor(call: Call) -> Kernel:
     function = chosen.function
     write: Any = writer(dst.dtype)
     dtypes = {dst.dtype, first.dtype, second.dtype}
-    native = call.engine == "gpsimd" and dtypes <= _WIDE_INTEGERS and chosen.name != "power"
+    native = call.engine == "gpsimd" and all(map(_is_word, dtypes)) and chosen.name != "power"
     if function is None:
         raise KeyError(chosen.name)
     if chosen.family == "bitvec" or native:
@@ -75,6 +76,11 @@ def _bind_tensor_tensor(call: Call) -> Kernel:
         write(dst, function(load_first(data1), load_second(data2)))
 
     return converted
+
+
+def _is_word(dtype: str) -> bool:
+    kind = DTYPES[dtype]
+    return kind.kind in ("int", "uint") and kind.itemsize == _WORD_BYTES
 
 
 def _choose_tensor_tensor_engine(
@@ -148,7 +154,7 @@ def bind_step(
     tile, number = call.operand(name), call.scalar(name)
     get: Callable[[Array | None], Any]
     if chosen.family != "bitvec":
-        get = broadcast_operand(tile, number, shape)
+        get = broadcast_operand(tile, number, shape, call.precision)
     elif tile is None:
         constant = bit_pattern(int(number) if isinstance(number, int | float) else 0, storage)
         get = lambda _: constant  # noqa: E731
@@ -179,7 +185,7 @@ def _bind_tensor_scalar(call: Call) -> Kernel:
             dst[...] = value if second is None else second(value.astype(storage, copy=False), operand1)
 
         return bits
-    load, write = loader(data, dst.shape), writer(dst.dtype)
+    load, write, precision = loader(data, dst.shape), writer(dst.dtype), call.precision
     if second is None:
 
         def one(
@@ -194,7 +200,7 @@ def _bind_tensor_scalar(call: Call) -> Kernel:
     ) -> None:
         value = first(load(data), operand0)
         # A comparison yields Booleans; the engine passes 1.0 or 0.0 on.
-        write(dst, second(value.astype(np.float32, copy=False), operand1))
+        write(dst, second(value.astype(precision, copy=False), operand1))
 
     return two
 
@@ -206,9 +212,10 @@ def _bind_scalar_tensor_tensor(call: Call) -> Kernel:
     function: Any = OPERATORS[str(call.scalar("op1"))].function
     reverse = bool(call.scalar("reverse1"))
     load_data, load_tile, write = loader(data, dst.shape), loader(tile, dst.shape), writer(dst.dtype)
+    precision = call.precision
 
     def run(registers: object, dst: Array, data: Array, operand0: Array | None, operand1: Array) -> None:
-        value = first(load_data(data), operand0).astype(np.float32, copy=False)
+        value = first(load_data(data), operand0).astype(precision, copy=False)
         other = load_tile(operand1)
         write(dst, function(other, value) if reverse else function(value, other))
 

@@ -32,7 +32,9 @@ def _bind_exponential(call: Call) -> Kernel:
     """``exp(src - max_value)`` and its running row sum."""
     dst, src = call.tensor("dst"), call.tensor("src")
     load, write = loader(src, dst.shape), writer(dst.dtype)
-    greatest = broadcast_operand(call.operand("max_value"), call.scalar("max_value"), dst.shape)
+    greatest = broadcast_operand(
+        call.operand("max_value"), call.scalar("max_value"), dst.shape, call.precision
+    )
     accumulator = Accumulator(call, src, "add", "reduce_init")
 
     def exponentiate(

@@ -61,7 +61,7 @@ def _bind_affine_select(call: Call) -> Kernel:
     dst, data = call.tensor("dst"), call.tensor("on_true_tile")
     compare: Any = OPERATORS[str(call.scalar("cmp_op"))].function
     other = call.scalar("on_false_value")
-    number = np.float32(other if isinstance(other, int | float) else 0.0)
+    number = call.precision.type(other if isinstance(other, int | float) else 0.0)
     same_type = DTYPES[dst.dtype].storage == DTYPES[data.dtype].storage
     load, write = loader(data, dst.shape), writer(dst.dtype)
 

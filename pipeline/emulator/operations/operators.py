@@ -68,7 +68,7 @@ def _relu(value: Array) -> Array:
 
 def _rsqrt(value: Array) -> Array:
     # In double precision, so that two roundings do not add up.
-    return np.asarray(1.0 / np.sqrt(value.astype(np.float64)), dtype=np.float32)
+    return np.asarray(1.0 / np.sqrt(value.astype(np.float64)), dtype=value.dtype)
 
 
 def _logical_shift_right(value: Array, amount: Array) -> Array:

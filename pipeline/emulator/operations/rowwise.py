@@ -123,6 +123,7 @@ def _bind_tensor_scalar_reduce(call: Call) -> Kernel:
     first = bind_step(call, str(call.scalar("op0")), "operand0", "reverse0", dst.shape, FLOAT32)
     load, write = loader(data, dst.shape), writer(dst.dtype)
     accumulator = Accumulator(call, data, str(call.scalar("reduce_op")), "reduce_init")
+    precision = call.precision
     negate = bool(call.scalar("reduce_res_negate"))
 
     def run(
@@ -133,7 +134,7 @@ def _bind_tensor_scalar_reduce(call: Call) -> Kernel:
         reduce_res: Array | None,
         reduce_init: Array | None,
     ) -> None:
-        value = first(load(data), operand0).astype(np.float32, copy=False)
+        value = first(load(data), operand0).astype(precision, copy=False)
         accumulator.fold(registers, value, reduce_init)
         write(dst, value)
         accumulator.drain(registers, reduce_res, negate=negate)
@@ -159,12 +160,13 @@ def _bind_scan(call: Call) -> Kernel:
     op1: Any = OPERATORS[str(call.scalar("op1"))].function
     reverse0, reverse1 = bool(call.scalar("reverse0")), bool(call.scalar("reverse1"))
     load0, load1, write = loader(data0, rows), loader(data1, rows), writer(dst.dtype)
-    initial = broadcast_operand(call.operand("initial"), call.scalar("initial"), (rows[0],))
+    precision = call.precision
+    initial = broadcast_operand(call.operand("initial"), call.scalar("initial"), (rows[0],), precision)
 
     def scan(registers: object, dst: Array, data0: Array, data1: Array, initial_tile: Array | None) -> None:
         first = np.ascontiguousarray(load0(data0).T)
         second = np.ascontiguousarray(load1(data1).T)
-        result = np.empty((rows[1], rows[0]), np.float32)
+        result = np.empty((rows[1], rows[0]), precision)
         state = np.broadcast_to(initial(initial_tile), (rows[0],))
         for step_index in range(rows[1]):
             step = op0(state, first[step_index]) if reverse0 else op0(first[step_index], state)

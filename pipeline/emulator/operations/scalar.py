@@ -36,7 +36,7 @@ _BIAS_DTYPES: Final = frozenset(DTYPES) - {"tfloat32"} - PACKED
 def bind_function(call: Call) -> Callable[..., Array]:
     """Return ``f(registers, values, *slope, out=None)``: the activation, noting inputs outside its domain.
 
-    ``out`` may be a float32 array of the shape of ``values``, and may be ``values``; the result is returned,
+    ``out`` may be an array of the shape of ``values``, and may be ``values``; the result is returned,
     in ``out`` or not.
     """
     activation = ACTIVATIONS[str(call.scalar("op"))]
@@ -84,7 +84,7 @@ def bind_registers(
         if resets:
             held[...] = identity
         if reduces:
-            rows = activated.astype(np.float32, copy=False).reshape(len(held), -1)
+            rows = activated.astype(held.dtype, copy=False).reshape(len(held), -1)
             if op == "add" and in_order:
                 held[...] = sum_in_order(rows, None if resets else held)
             else:
@@ -112,8 +112,8 @@ def _bind_activation(call: Call) -> Kernel:
     load, write = loader(data, dst.shape), writer(dst.dtype)
     bias_tile, scale_tile = call.operand("bias"), call.operand("scale")
     bias_number, scale_number = call.scalar("bias"), call.scalar("scale")
-    scale = broadcast_operand(scale_tile, scale_number, dst.shape)
-    bias = broadcast_operand(bias_tile, bias_number, dst.shape)
+    scale = broadcast_operand(scale_tile, scale_number, dst.shape, call.precision)
+    bias = broadcast_operand(bias_tile, bias_number, dst.shape, call.precision)
     scales = scale_tile is not None or scale_number != 1
     biases = bias_tile is not None or bias_number not in (None, 0)
     accumulate = bind_registers(call, _command(call), "add", in_order=False)

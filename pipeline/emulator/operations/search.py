@@ -90,7 +90,7 @@ def _bind_match_replace8(call: Call) -> Kernel:
     load_vals = loader(vals, (vals.partitions, _WIDTH))
     write = writer(dst.dtype)
     number = call.scalar("imm")
-    substitute = np.float32(number if isinstance(number, int | float) else 0.0)
+    substitute = call.precision.type(number if isinstance(number, int | float) else 0.0)
     indices = call.operand("dst_idx")
     write_indices = _index_writer(indices.dtype) if indices is not None else None
 

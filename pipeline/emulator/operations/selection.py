@@ -92,7 +92,7 @@ def _predicated_cycles(call: Call) -> float:
 def _bind_select_reduce(call: Call) -> Kernel:
     dst, chosen, other = call.tensor("dst"), call.tensor("on_true"), call.operand("on_false")
     load, write = loader(chosen, dst.shape), writer(dst.dtype)
-    fill = broadcast_operand(other, call.scalar("on_false"), dst.shape)
+    fill = broadcast_operand(other, call.scalar("on_false"), dst.shape, call.precision)
     accumulator = Accumulator(call, chosen, "maximum")
     reverse = bool(call.scalar("reverse_pred"))
 

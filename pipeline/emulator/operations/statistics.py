@@ -31,7 +31,7 @@ def _bind_bn_stats(call: Call) -> Kernel:
 
     def measure(registers: object, dst: Array, data: Array) -> None:
         rows = load(data)
-        result = np.zeros((len(rows), 2 * _PARTS), np.float32)
+        result = np.zeros((len(rows), 2 * _PARTS), rows.dtype)
         for parity in range(2):
             half = rows[:, parity::2]
             if half.shape[1] == 0:

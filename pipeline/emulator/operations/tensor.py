@@ -68,7 +68,7 @@ def bind_product(
 
     def convert(dst: Array, left: Array, right: Array) -> None:
         value = (left.T @ right).reshape(dst.shape)
-        write(dst, value + dst.astype(np.float32) if accumulate else value)
+        write(dst, value + dst.astype(value.dtype) if accumulate else value)
 
     return convert
 

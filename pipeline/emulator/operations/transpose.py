@@ -35,12 +35,13 @@ def _bind(call: Call) -> Kernel:
     dst, data = call.tensor("dst"), call.tensor("data")
     matrix = (data.partitions, data.free_elements)
     write = writer(dst.dtype) if not DTYPES[dst.dtype].is_packed else None
+    precision = call.precision
     if call.engine == "tensor" and call.target.name == "trn1" and DTYPES[data.dtype].is_float:
         identity = identity_matrix(matrix[0])
 
         def multiply(registers: object, dst: Array, data: Array) -> None:
             if write is not None:
-                write(dst, data.reshape(matrix).T.astype(np.float32) @ identity)
+                write(dst, data.reshape(matrix).T.astype(precision) @ identity)
 
         return multiply
     if _widens(call):
@@ -57,7 +58,7 @@ def _bind(call: Call) -> Kernel:
         return move
 
     def convert(registers: object, dst: Array, data: Array) -> None:
-        write(dst, data.reshape(matrix).T.astype(np.float32))
+        write(dst, data.reshape(matrix).T.astype(precision))
 
     return convert
 

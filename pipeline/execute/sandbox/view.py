@@ -85,6 +85,9 @@ def _describe_environment(prefix: Path) -> dict[str, str]:
         "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
         "MALLOC_TOP_PAD_": str(1 << 20),
     }
+    if (core := os.environ.get("OPENBLAS_CORETYPE")) is not None:
+        # Which processor's BLAS kernels compute: the grader's fingerprint names the one it was told.
+        environment["OPENBLAS_CORETYPE"] = core
     if sysconfig.get_config_var("Py_ENABLE_SHARED") and prefix != Path("/usr"):
         environment["LD_LIBRARY_PATH"] = os.fspath(prefix / "lib")
     return environment

@@ -10,7 +10,7 @@ def rope(x, cos, sin):
     """Rotate one head after the other, with the original's formula spelled out.
 
     Against the Triton original: 128 tokens take the place of one program each; masks are gone, because the last tile is
-    as small as it has to be; the tables of 128 tokens are loaded once and serve all heads, as they do there.
+    as small as it has to be; the tables of 128 tokens are loaded once and serve all heads, not 16.
     """
     T, H, D = x.shape
     half = D // 2

@@ -1,4 +1,7 @@
-"""Rotary position embedding, half-split, out of place. x and out: [tokens, heads, size]; cos and sin: [tokens, size / 2]."""
+"""Rotary position embedding, half-split, out of place.
+
+x and out are [tokens, heads, size], cos and sin [tokens, size / 2].
+"""
 
 import torch
 import triton

@@ -10,10 +10,10 @@ BAND = 1024  # rows of x that one bank of PSUM holds as columns: 2 KiB of bfloat
 def transpose(x):
     """Transpose bands of 1024 rows; bound by HBM, 4 * R * C bytes.
 
-    Whole rows of x come in transfers of 2 * C bytes per partition. Eight blocks, one below the other in x, are turned into
-    one bank of PSUM side by side, so that one copy of 1024 columns evicts them and one transfer of 2 KiB per partition
-    stores them. The copies alternate between vector and scalar engine: each moves half of the output while the tensor
-    engine fills the next bank. A band takes 8 * 2 * C bytes per partition, 32 KiB at C = 2048.
+    Whole rows of x come in transfers of 2 * C bytes per partition. Eight blocks, one below the other in x, are turned
+    into one bank of PSUM side by side, so that one copy of 1024 columns evicts them and one transfer of 2 KiB per
+    partition stores them. The copies alternate between vector and scalar engine: each moves half of the output while
+    the tensor engine fills the next bank. A band takes 8 * 2 * C bytes per partition, 32 KiB at C = 2048.
     """
     R, C = x.shape
     out = nl.ndarray((C, R), dtype=nl.bfloat16, buffer=nl.shared_hbm)

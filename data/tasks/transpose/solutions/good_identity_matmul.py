@@ -8,7 +8,7 @@ WIDTH = 512  # columns of float32 that one bank of PSUM holds
 
 @nki.jit
 def transpose(x):
-    """Transpose by multiplying with the identity: out block = block.T @ I, exact, as each sum has one term that is not 0.
+    """Transpose by multiplying with the identity: block.T @ I is exact, as each sum has one term that is not 0.
 
     The block is the stationary operand, the identity the moving one; the sums are float32 and round to bfloat16 without
     loss. Four blocks share one bank of PSUM and one eviction. An infinity would turn its column into NaN, but the

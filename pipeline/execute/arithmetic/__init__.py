@@ -1,0 +1,1 @@
+"""Other arithmetics for a task's reference: running error bounds, honest executions, ideal machines."""
