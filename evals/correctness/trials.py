@@ -88,10 +88,15 @@ class Trial:
     how: str
 
 
-def read_reasons() -> dict[tuple[str, str], str]:
-    """Return why some mutants are right though they are not the kernel, by kernel and mutant."""
+def read_reasons() -> dict[tuple[str, str, int], str]:
+    """Return why some mutants are right though they are not the kernel, by kernel, mutation and line."""
     listed = tomllib.loads(_REASONS.read_text(encoding="utf-8"))["mutant"]
-    return {(entry["kernel"], entry["mutant"]): entry["reason"] for entry in listed}
+    return {
+        (entry["kernel"], mutation, line): entry["reason"]
+        for entry in listed
+        for mutation in entry["mutations"]
+        for line in entry["lines"]
+    }
 
 
 class _Shape(NamedTuple):
@@ -126,8 +131,9 @@ def try_mutants(ground: Ground, built: Built, name: str, *, seed: str, every: in
     for number, mutant in enumerate(make_mutants(programs)):
         if number % every == 0:
             ending, how = bench.try_one(mutant)
-            if ending is Ending.SURVIVED and (kernel, mutant.name) in reasons:
-                ending, how = Ending.ARGUED, reasons[kernel, mutant.name]
+            reason = reasons.get((kernel, mutant.mutation.name, mutant.site.line))
+            if ending is Ending.SURVIVED and reason is not None:
+                ending, how = Ending.ARGUED, reason
             yield Trial(kernel, mutant.name, mutant.mutation.name, ending, how)
 
 

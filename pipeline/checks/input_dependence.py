@@ -10,20 +10,24 @@ __all__ = ["InputDependence"]
 
 
 class InputDependence:
-    """Passed when at least one input flows into every output; otherwise it is made up."""
+    """Passed when at least one input flows into every output; otherwise it is made up.
+
+    Where an axis has one element, an honest mistake can leave nothing to compute: an exclusive prefix sum of
+    one column is a constant. Such shapes count only if the output is made up at every shape.
+    """
 
     id = "input_dependence"
     title = "Outputs depend on inputs"
-    version = 1
+    version = 2
 
     def inspect(self, evidence: Evidence) -> CheckReport:
         """Answer from the data flow of the programs."""
         missing = explain_missing_programs(evidence)
         if missing is not None or evidence.build is None:
             return leave_open(self.id, missing or "the submission was not built")
-        constant = sorted(
-            {name for program in evidence.build.programs for name in program.independent_outputs}
-        )
+        programs = evidence.build.programs
+        telling = [program for program in programs if 1 not in program.axes.values()]
+        constant = sorted({name for program in telling or programs for name in program.independent_outputs})
         if not constant:
             return succeed(self.id, "an input flows into every output")
         message = (

@@ -121,6 +121,12 @@ def test_a_fault_in_any_shapes_program_fails_the_check(check: str, change: dict[
     assert status(check, an_honest_answer()) is PASSED
 
 
+def test_an_output_that_is_constant_only_where_an_axis_has_one_element_is_an_honest_mistake() -> None:
+    degenerate = a_program(axes={"M": 1}, independent_outputs=("out",))
+    assert status("input_dependence", an_honest_answer(build=a_build(a_program(), degenerate))) is PASSED
+    assert status("input_dependence", an_honest_answer(build=a_build(degenerate))) is FAILED
+
+
 def test_writing_to_inputs_passes_where_the_task_allows_it() -> None:
     evidence = an_honest_answer(
         task=a_task(policy=Policy(mutates_inputs=True)), build=a_build(a_program(mutated_inputs=("x",)))

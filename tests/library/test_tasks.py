@@ -131,7 +131,7 @@ EDITS = {
         "[numerics]", '[battery]\ninclude = ["loud"]\n[numerics]', "battery.include[1]", "'loud' is not",
     ),
     "a battery without reason": (
-        "[numerics]", '[battery]\nexclude = { small = "" }\n[numerics]', "battery.exclude.small", "no reason",
+        'extreme = "likewise"', 'extreme = ""', "battery.exclude.extreme", "no reason",
     ),
     "a battery beyond a constraint": (
         "[numerics]", "[battery]\naxes = { P = 129, F = 1 }\n[numerics]", "battery.axes.P", "129 breaks",
