@@ -91,10 +91,10 @@ def derive_tolerance(
     Where intermediate results may be narrower than bfloat16, the multiples of s are 5, 5 and 2.
 
     Rounding errors of many elements are independent, so their squares add; the last term lets a single
-    element (of the whole: a single line) use up its own limit, which is all there is in a small output. Elements
-    of a row whose values are all equal err alike, so there each may use up its own. The smallest normal float32
-    is added for flushing. An element that the dtype holds exactly and that is reached without any rounding must
-    be equal, and so must integers and booleans. Infinities and NaN have no error.
+    element (of the whole: a single line) use up its own limit, which is all there is in a small output.
+    Elements of a row whose values are all equal err alike, so there each may use up its own. The smallest
+    normal float32 is added for flushing. An element that the dtype holds exactly and that is reached without
+    any rounding must be equal, and so must integers and booleans. Infinities and NaN have no error.
 
     There is no upper limit to s other than the noise: honest executions are trusted over the analysis where
     they err more, as in sorted rows or where a method loses precision by itself.
@@ -145,9 +145,9 @@ def derive_tolerance(
             *derivation,
             _explain_scale(spec.name, noise, ratio),
             f"rounding the reference to {spec.dtype} alone costs {_relative(_norm(rounding), size):.2g}",
-            f"an element may differ by one ulp of {spec.dtype} and {factors.element:g} times its expected "
-            f"error; a row by {_ROUNDING:g} times its rounding, {factors.line:g} times its expected error "
-            f"and one element's limit, in quadrature; the whole likewise, with {factors.whole:g} and a line's",
+            f"an element may differ by one ulp of {spec.dtype} and {factors.element:g} expected errors",
+            f"a row may differ by {_ROUNDING:g} times its rounding, {factors.line:g} expected errors and one "
+            f"element's limit, in quadrature; the whole likewise, with {factors.whole:g} and a line's share",
         ),
     )
     return _override(limits, reference, numerics)

@@ -49,7 +49,7 @@ from pipeline.types import (
 __all__ = ["EmulatorExecutor"]
 
 #: Raised whenever the emulator can answer differently; part of every fingerprint.
-VERSION: Final = 3
+VERSION: Final = 4
 
 _TRACE_JOB: Final = "pipeline.execute.jobs.trace:run"
 _INSPECT_JOB: Final = "pipeline.execute.jobs.machine:inspect"
@@ -110,11 +110,11 @@ class EmulatorExecutor:
         and say them in an error or in print, so of the job with hidden shapes nothing it says is passed on.
         """
         build_at = partial(self._build_shapes, task, code, target, toolchain, artifacts)
-        listed = build_at(listed_shapes(task), text=code)
+        listed = build_at(listed_shapes(task))
         hidden_axes = hidden_shapes(task)
         if listed.verdict is not None or not hidden_axes:
             return listed
-        hidden = build_at(hidden_axes, text="")  # the same text, which was read already
+        hidden = build_at(hidden_axes)
         if hidden.verdict is None:
             return listed.model_copy(update={"programs": listed.programs + hidden.programs})
         fault = hidden.fault
@@ -130,10 +130,7 @@ class EmulatorExecutor:
         toolchain: str,
         artifacts: Artifacts,
         shapes: list[dict[str, int]],
-        *,
-        text: str,
     ) -> BuildResult:
-        """Build some shapes of `task`; `text` is what is held to the language, if anything."""
         request = TraceRequest(
             source=code,
             filename="submission.py",
@@ -155,10 +152,12 @@ class EmulatorExecutor:
             return self._built(
                 verdict=Verdict.SUSPECT, fault=outcomes.forged_reply("the child's reply is no trace"), log=log
             )
-        inspected = self._inspect(task, shapes, traced.programs, request, text)
+        inspected = self._inspect(task, shapes, traced.programs, request)
         if isinstance(inspected, Fault):
             return self._built(verdict=Verdict.INFRASTRUCTURE, fault=inspected, log=log)
         obstacle = _find_obstacle(traced, inspected, len(shapes))
+        if obstacle is None and self._is_substituted(task, request, inspected.essence, traced.programs):
+            obstacle = outcomes.substituted_program()
         findings = list_findings(inspected)
         if obstacle is not None:
             verdict, fault = obstacle
@@ -212,14 +211,13 @@ class EmulatorExecutor:
         shapes: list[dict[str, int]],
         programs: tuple[bytes, ...],
         traced: TraceRequest,
-        text: str,
     ) -> InspectReply | Fault:
         request = InspectRequest(
             candidates=tuple(
                 Candidate(data, tensors_at(task.inputs, axes), tensors_at(task.outputs, axes))
                 for axes, data in zip(shapes, programs, strict=False)
             ),
-            source=text,
+            source=traced.source,
             entry=traced.entry,
             target=traced.target,
             version=traced.version,
@@ -238,6 +236,19 @@ class EmulatorExecutor:
         if outcome.reply is None:
             return outcomes.explain_worker(outcome, "inspecting the program")
         return decode(outcome.reply, InspectReply)
+
+    def _is_substituted(
+        self, task: Task, request: TraceRequest, essence: str, programs: tuple[bytes, ...]
+    ) -> bool:
+        """Whether another program comes out of the text alone: see `frontend.language.essence`."""
+        if not essence:
+            return False
+        again = msgspec.structs.replace(request, source=essence)
+        outcome = self._tracers.run(_TRACE_JOB, encode(again), _trace_limits(task, len(request.shapes)))
+        try:
+            return outcome.reply is None or decode(outcome.reply, TraceReply).programs != programs
+        except msgspec.DecodeError:
+            return True
 
     def _execute(self, task: Task, runs: Sequence[Run], artifacts: Artifacts) -> list[Execution]:
         dtypes = [spec.dtype for spec in task.inputs]

@@ -158,10 +158,13 @@ class InspectReply(msgspec.Struct, frozen=True):
     Attributes:
         readings: One per candidate, up to the first that is refused or illegal.
         language: What the NKI compiler refuses in the text or advises against, by line.
+        essence: The text without what its module does besides defining things; empty where it does nothing
+            else.
     """
 
     readings: tuple[ProgramReading, ...]
     language: tuple[Note, ...] = ()
+    essence: str = ""
 
 
 class ProgramRun(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ __all__ = [
     "explain_violation",
     "explain_worker",
     "forged_reply",
+    "substituted_program",
     "too_much_to_inspect",
     "withhold_shape",
 ]
@@ -79,6 +80,8 @@ def explain_submission(outcome: Outcome, task: Task) -> tuple[Verdict, Fault]:
             return _verdict(
                 Verdict.TOO_LARGE, "output", f"the submission {outcome.message} while tracing", _LOOP_REMEDY
             )
+        case Status.FORGED:
+            return Verdict.SUSPECT, forged_reply(f"the child {outcome.message}")
         case Status.SILENT:
             return _verdict(
                 Verdict.RUNTIME_ERROR,
@@ -220,6 +223,17 @@ def forged_reply(detail: str) -> Fault:
         code="forged_program",
         message=f"the traced program is not one the frontend records: {detail}",
         remedy="a submission must not touch the tracer",
+    )
+
+
+def substituted_program() -> tuple[Verdict, Fault]:
+    """Explain a program that is not the one its text describes."""
+    return _verdict(
+        Verdict.SUSPECT,
+        "substituted_program",
+        "the traced program is not the one the text describes: without what the module does besides defining "
+        "things, another program comes out, or none",
+        "a module imports, defines and binds constants, and does nothing else",
     )
 
 

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, Final, NoReturn
 
 from pipeline.emulator.frontend.errors import KernelError, KernelErrorKind
+from pipeline.emulator.frontend.session import is_recording
 
 __all__ = ["installed_placeholders"]
 
@@ -58,8 +59,10 @@ class _Placeholder:
     __getitem__ = __or__
 
     def __call__(self, *arguments: Any, **keywords: Any) -> NoReturn:
+        # Inside of a kernel it is no gap of ours: the compiler takes no framework's functions either.
+        kind = KernelErrorKind.COMPILE_ERROR if is_recording() else KernelErrorKind.UNSUPPORTED
         raise KernelError(
-            KernelErrorKind.UNSUPPORTED,
+            kind,
             f"calls {self._name}, which does not exist where kernels are recorded; a kernel uses nki.isa and "
             "nki.language only",
         )

@@ -23,6 +23,7 @@ __all__ = [
     "active_recorder",
     "active_session",
     "calling_line",
+    "is_recording",
     "note_failure",
     "noted_files",
     "open_session",
@@ -125,6 +126,12 @@ def active_recorder() -> Recorder:
             "an NKI function was called outside a kernel; call it from a function decorated with @nki.jit",
         )
     return session.recorder
+
+
+def is_recording() -> bool:
+    """Whether a kernel is being traced."""
+    session = _current()
+    return session is not None and session.recorder is not None
 
 
 @contextmanager

@@ -94,7 +94,7 @@ def _narrow_running_sums(steps: Sequence[Step]) -> Iterator[tuple[int, str]]:
             yield (
                 step.line,
                 f"{step.operation} adds {times[total.pattern]} times to a {total.dtype} sum, which stops "
-                f"growing after some {1 << bits} equal terms: keep the sum in float32 and cast once, at the end",
+                f"growing after some {1 << bits} equal terms: keep it in float32 and cast once, at the end",
             )
 
 
@@ -168,7 +168,7 @@ def _large_integers(steps: Sequence[Step]) -> Iterator[tuple[int, str]]:
             yield (
                 step.line,
                 f"{step.operation} computes {integers[0].dtype} on the {step.engine} engine, through "
-                "float32: integers above 2^24 (16777216) are rounded; keep them smaller, or compute on gpsimd",
+                "float32: integers above 2^24 (16777216) are rounded; keep them smaller, or use gpsimd",
             )
 
 

@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 
 from pipeline.emulator import legality, timeline
-from pipeline.emulator.frontend.language import check_source
+from pipeline.emulator.frontend.errors import KernelError
+from pipeline.emulator.frontend.language import check_source, distill, parse
 from pipeline.emulator.machine import Machine, MachineError
 from pipeline.emulator.operations import Fidelity
 from pipeline.emulator.precision import recognise_hazards
@@ -46,7 +47,11 @@ def inspect(payload: bytes) -> bytes:
         readings.append(reading)
         if reading.refusal or any(note.severity == "error" for note in reading.violations):
             break
-    return encode(InspectReply(readings=tuple(readings), language=_read_text(request)))
+    return encode(
+        InspectReply(
+            readings=tuple(readings), language=_read_text(request), essence=_distill_text(request.source)
+        )
+    )
 
 
 def execute(payload: bytes) -> bytes:
@@ -66,6 +71,14 @@ def _read_text(request: InspectRequest) -> tuple[Note, ...]:
         )
         for finding in check_source(request.source, request.entry, request.version)
     )
+
+
+def _distill_text(source: str) -> str:
+    try:
+        distilled = distill(parse(source, "submission.py"), source)
+    except (KernelError, RecursionError):
+        return ""  # no text that could be traced
+    return "" if distilled == source else distilled
 
 
 def _execute(run: ProgramRun) -> ProgramOutcome:

@@ -45,8 +45,10 @@ class Status(StrEnum):
     """Its reply or what it printed was larger than allowed."""
     CRASHED = "crashed"
     """A signal ended it."""
+    FORGED = "forged"
+    """It wrote something else than a reply where only a reply belongs."""
     SILENT = "silent"
-    """It ended, or closed its reply, without a well-formed reply."""
+    """It ended, or closed its reply, without a reply."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -138,7 +138,7 @@ class Watch:
     def _read_header(self) -> None:
         magic, kind, length = FRAME.unpack(self._received[: FRAME.size])
         if magic != MAGIC or kind not in set(Kind):
-            self._stop(Status.SILENT, "wrote something else than a reply to its reply pipe")
+            self._stop(Status.FORGED, "wrote something else than a reply to its reply pipe")
             return
         allowed = self.limits.reply_bytes if kind == Kind.REPLY else _ERROR_BYTES
         if length > allowed:

@@ -126,9 +126,9 @@ def test_promise_of_a_terabyte_is_refused_at_once(attack):
 
 
 @pytest.mark.parametrize("job", ["write_garbage", "write_forever"])
-def test_garbage_instead_of_a_reply_is_silence(attack, job):
+def test_garbage_instead_of_a_reply_is_a_forgery(attack, job):
     outcome = attack(job)
-    assert outcome.status is Status.SILENT
+    assert outcome.status is Status.FORGED
     assert outcome.message == "wrote something else than a reply to its reply pipe"
 
 

@@ -8,7 +8,17 @@ contradict each other about.
 """
 
 from pipeline.emulator.frontend.language.check import RULES, check_kernel, check_source
+from pipeline.emulator.frontend.language.essence import distill
 from pipeline.emulator.frontend.language.rule import Finding, LanguageRule
 from pipeline.emulator.frontend.language.source import assigned_names, parse
 
-__all__ = ["RULES", "Finding", "LanguageRule", "assigned_names", "check_kernel", "check_source", "parse"]
+__all__ = [
+    "RULES",
+    "Finding",
+    "LanguageRule",
+    "assigned_names",
+    "check_kernel",
+    "check_source",
+    "distill",
+    "parse",
+]

@@ -34,7 +34,7 @@ def check_source(source: str, entry: str, version: str = NEWEST) -> list[Finding
 
     Args:
         source: Text of the submission.
-        entry: Name of the kernel; a text that does not define it has no findings.
+        entry: Name of the kernel.
         version: NKI version to compile for.
 
     Returns:
@@ -60,6 +60,9 @@ def check_kernel(tree: ast.Module, entry: str, version: str = NEWEST) -> None:
 
 def _check(tree: ast.Module, entry: str, version: str) -> list[Finding]:
     code = KernelCode(tree, entry, version)
+    if not code.is_defined:
+        message = f"the text defines no {entry}: the compiler reads the text, not what running it makes"
+        return [Finding("entry-undefined", Severity.ERROR, message, 1)]
     found: dict[tuple[str, int], Finding] = {}
     # Errors first, so that no number of warnings crowds one out.
     for rule in sorted(RULES.values(), key=lambda rule: rule.severity is not Severity.ERROR):

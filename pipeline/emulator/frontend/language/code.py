@@ -80,6 +80,19 @@ class KernelCode:
         return found
 
     @cached_property
+    def is_defined(self) -> bool:
+        """Whether anything in the text binds the kernel's name at the top level."""
+        if self.entry in self.functions or self.entry in self.classes or self.entry in self.imported:
+            return True
+        definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        return any(
+            isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == self.entry
+            for statement in self._statements
+            if not isinstance(statement, definitions)
+            for node in ast.walk(statement)
+        )
+
+    @cached_property
     def reached(self) -> tuple[Function, ...]:
         """The kernel and the functions of the module that it reaches by name, methods of classes included."""
         if self.kernel is None:

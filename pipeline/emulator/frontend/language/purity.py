@@ -17,7 +17,12 @@ _CACHING: Final = f"{GUIDE}, Kernel Caching"
 #: Modules whose answers change from call to call, or that act on the world.
 _IMPURE: Final = frozenset(
     {
+        "builtins",
+        "ctypes",
         "datetime",
+        "gc",
+        "importlib",
+        "inspect",
         "io",
         "os",
         "pathlib",
@@ -26,6 +31,7 @@ _IMPURE: Final = frozenset(
         "shutil",
         "socket",
         "subprocess",
+        "sys",
         "tempfile",
         "threading",
         "time",
