@@ -83,8 +83,9 @@ def derive_tolerance(
     error of the reference there, and ``s_i = max(noise) / (||spread|| / ||expected||) * spread_i`` the error
     to expect before the output is rounded:
 
-    - an element may differ by ``ulp_i + 10 s_i``;
-    - a row by the root of ``(1.1 ||r||)**2 + (6 ||s||)**2 + max(ulp_i + 10 s_i)**2``, norms over the row;
+    - an element may differ by ``t_i = ulp_i + 10 s_i + rms(s)``, the root mean square over its row: a row
+      that was shifted and shifted back carries one error through all its elements, those near zero too;
+    - a row by the root of ``(1.1 ||r||)**2 + (6 ||s||)**2 + max(t_i)**2``, norms over the row;
     - the whole by the same with 4 in place of 6, plus the square of ``6 ||s||`` of the line along any axis
       where that is largest.
 
@@ -126,6 +127,7 @@ def derive_tolerance(
     narrow = DTYPES[numerics.storage_dtype].mantissa_bits < _NARROW_BITS
     factors = _NARROW if narrow else _WIDE
     elementwise = _ulps(reference, dtype) + factors.element * expected_error + _SMALLEST
+    elementwise += _row_rms(expected_error)
     if _narrowest(numerics) >= dtype.mantissa_bits:
         exact = (spread == 0) & (rounding == 0)
         elementwise = np.where(exact, _flushed(reference), elementwise)
@@ -145,7 +147,8 @@ def derive_tolerance(
             *derivation,
             _explain_scale(spec.name, noise, ratio),
             f"rounding the reference to {spec.dtype} alone costs {_relative(_norm(rounding), size):.2g}",
-            f"an element may differ by one ulp of {spec.dtype} and {factors.element:g} expected errors",
+            f"an element may differ by one ulp of {spec.dtype}, {factors.element:g} expected errors and the "
+            "root mean square of those of its row",
             f"a row may differ by {_ROUNDING:g} times its rounding, {factors.line:g} expected errors and one "
             f"element's limit, in quadrature; the whole likewise, with {factors.whole:g} and a line's share",
         ),
@@ -173,6 +176,13 @@ def _explain_scale(name: str, noise: tuple[float, ...], ratio: float) -> str:
     runs = f"{most:.2g}" if f"{least:.2g}" == f"{most:.2g}" else f"{least:.2g} to {most:.2g}"
     assumed = ", the least that is assumed" if ratio == _LEAST_RATIO else ""
     return f"honest executions of '{name}' are off by {runs}, so its bound is scaled by {ratio:.2g}{assumed}"
+
+
+def _row_rms(values: np.ndarray) -> np.ndarray:
+    """Return the root mean square of each row, to be broadcast along it."""
+    if values.ndim == 0 or values.size == 0:
+        return np.zeros_like(values)
+    return np.asarray(np.sqrt(np.square(values).mean(axis=-1, keepdims=True)))
 
 
 def _row_limits(

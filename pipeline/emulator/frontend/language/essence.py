@@ -29,6 +29,7 @@ _HARMLESS: Final = frozenset(
         "fractions",
         "functools",
         "itertools",
+        "logging",
         "math",
         "ml_dtypes",
         "neuronxcc",
@@ -37,9 +38,11 @@ _HARMLESS: Final = frozenset(
         "numbers",
         "numpy",
         "operator",
+        "os",
         "torch",
         "typing",
         "typing_extensions",
+        "warnings",
     }
 )
 #: Built-in functions with which text becomes code, or one name another.
@@ -86,6 +89,8 @@ _DOORS: Final = frozenset(
         "tb_frame",
     }
 )
+#: What of `os` is no door: a setting read from the environment is the same in every trace.
+_SETTINGS: Final = frozenset({"environ", "getenv"})
 #: Special names that ordinary code reads.
 _PLAIN_SPECIALS: Final = frozenset({"__doc__", "__init__", "__main__", "__name__", "__post_init__"})
 _SPECIAL: Final = re.compile(r"__\w+__")
@@ -202,7 +207,9 @@ def _is_plain_node(node: ast.AST, imported: frozenset[str]) -> bool:
             if name in _DOORS or (_is_special(name) and name not in _PLAIN_SPECIALS):
                 return False
             root = _root(value)
-            if root in imported and name.startswith("_"):
+            if root in imported and (
+                name.startswith("_") or (root == "os" and name not in _SETTINGS | {"get"})
+            ):
                 return False
             return isinstance(context, ast.Load) or root in ("self", "cls")
         case ast.Subscript(ctx=context, value=value):
@@ -225,6 +232,8 @@ def _is_harmless(node: ast.Import | ast.ImportFrom) -> bool:
         return False
     names = [alias.name for alias in node.names]
     modules = names if isinstance(node, ast.Import) else [node.module or ""]
+    if isinstance(node, ast.Import) and names == ["os"] and node.names[0].asname is None:
+        return True
     parts = {part for name in (*names, *modules) for part in name.split(".")}
     return parts.isdisjoint(_DOORS) and all(name.partition(".")[0] in _HARMLESS for name in modules)
 
