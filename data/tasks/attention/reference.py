@@ -8,7 +8,8 @@ import numpy as np
 def make_inputs(rng, axes, case):
     """Draw queries, keys and values.
 
-    They are unit normal; or logits are in the hundreds, keys grow along T, or one key's value dwarfs all others.
+    They are unit normal; or logits are in the hundreds, keys grow along T, slowly or until logits of the last ones
+    are hundreds above all others, or one key's value dwarfs all others.
     """
     queries, keys, depth = axes["S"], axes["T"], axes["D"]
     q_t, k_t = rng.standard_normal((depth, queries)), rng.standard_normal((depth, keys))
@@ -16,6 +17,8 @@ def make_inputs(rng, axes, case):
         q_t, k_t = 8.0 * q_t, 8.0 * k_t
     elif case["distribution"] == "rising":
         k_t = k_t * np.linspace(0.25, 4.0, keys)
+    elif case["distribution"] == "steep":
+        q_t, k_t = 8.0 * q_t, 32.0 * k_t * np.geomspace(1 / 64, 1.0, keys)
     v = rng.standard_normal((keys, depth))
     if case["distribution"] == "dominant":
         v[rng.integers(0, keys)] *= 1024.0
