@@ -102,7 +102,7 @@ def test_what_makes_an_answer_worthless_closes_a_gate(rubric: Rubric) -> None:
 
 @every_rubric
 def test_the_anchors_of_a_scale_state_its_bounds(rubric: Rubric) -> None:
-    words = {0.1: "a tenth", 0.25: "a quarter", 0.5: "a half", 1.0: "within tolerance"}
+    words = {0.3: "three tenths", 0.5: "a half", 0.75: "three quarters", 1.0: "within tolerance"}
     for criterion in rubric.criteria:
         if criterion.scale is None:
             continue
