@@ -223,8 +223,22 @@ def _print_cases(screen: Screen, detail: Detail) -> None:
             for case in detail.run.cases
         ],
     )
-    for derivation, outputs in _group_limits(detail.run.cases).items():
-        screen.line(f"limits of {'; '.join(outputs)}", style="italic")
+    _print_limits(screen, _group_limits(detail.run.cases))
+
+
+def _print_limits(screen: Screen, groups: dict[tuple[str, ...], list[str]]) -> None:
+    """Print how limits were derived; the steps that all of them share once."""
+    shared = [step for step in next(iter(groups), ()) if all(step in derivation for derivation in groups)]
+    if len(groups) > 1 and shared:
+        groups = {
+            tuple(shared): ["every output and case"],
+            **{
+                tuple(step for step in derivation if step not in shared): names
+                for derivation, names in groups.items()
+            },
+        }
+    for derivation, names in groups.items():
+        screen.line(f"limits of {'; '.join(names)}", style="italic")
         for step in derivation:
             screen.line(f"  • {step}", style="dim")
 
