@@ -64,6 +64,8 @@ _BINS: Final = 10
 def draw_funnel(steps: Sequence[Step]) -> str:
     """Return the funnel: one bar per step, with what was lost on the way to it."""
     total = max(steps[0].count, 1)
+    # Behind the counts, however many digits they have.
+    reasons = total * (1.05 + 0.045 * len(str(total)))
 
     def draw(axes: Axes) -> None:
         for place, step in enumerate(steps):
@@ -72,9 +74,9 @@ def draw_funnel(steps: Sequence[Step]) -> str:
             axes.barh(place, before - step.count, left=step.count, color=_ROLE["lost"], height=_BAR)
             axes.text(total * 1.02, place, str(step.count), va="center", weight="bold", color=_ROLE["ink"])
             words = ", ".join(f"{count} {_readable(reason)}" for reason, count in step.lost)
-            axes.text(total * 1.13, place, _shorten(words, 46), va="center", size=8, color=_ROLE["muted"])
+            axes.text(reasons, place, _shorten(words, 46), va="center", size=8, color=_ROLE["muted"])
         _name_rows(axes, [step.name for step in steps])
-        axes.set_xlim(0, total * 2.1)
+        axes.set_xlim(0, total + reasons)
         axes.set_xticks([])
 
     return _render("funnel", len(steps), draw)
