@@ -8,7 +8,7 @@ from pipeline.checks.check import Evidence
 from pipeline.checks.facts import measure_own_error
 from pipeline.checks.outcome import explain_missing_run, fail, leave_open, succeed
 from pipeline.checks.study import LOST_AT, find_studied, name_line
-from pipeline.types import CheckReport, Finding, OutputError, Severity, Study
+from pipeline.types import CheckReport, Finding, OutputError, Severity, Study, Verdict
 
 __all__ = ["PrecisionLoss"]
 
@@ -41,6 +41,11 @@ class PrecisionLoss:
         error = find_studied(evidence.run, study)
         if error is None or error.tolerance is None:
             return leave_open(self.id, "the case that was studied has no tolerance to measure against")
+        studied = {case.verdict for case in evidence.run.cases if case.case == study.case}
+        if evidence.run.verdict is not Verdict.CORRECT and studied == {Verdict.CORRECT}:
+            return leave_open(
+                self.id, "what is wrong has no finite output, so nothing could be studied there"
+            )
         if study.exact_rel_l2 is not None and not study.exact_rel_l2 <= error.tolerance.rel_l2:
             return self._blame_method(study)
         return self._blame_rounding(study, error)

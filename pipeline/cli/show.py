@@ -223,7 +223,20 @@ def _print_cases(screen: Screen, detail: Detail) -> None:
             for case in detail.run.cases
         ],
     )
+    _print_other_rules(screen, detail.run.cases)
     _print_limits(screen, _group_limits(detail.run.cases))
+
+
+def _print_other_rules(screen: Screen, cases: Sequence[CaseResult]) -> None:
+    """Print what two usual rules would have said of the same outputs; they decide nothing."""
+    errors = [error for case in cases for error in case.errors if error.tolerance is not None]
+    if errors:
+        aws, numpy = sum(error.aws_rule for error in errors), sum(error.allclose for error in errors)
+        total = f"{len(errors)} output{'s' if len(errors) > 1 else ''}"
+        screen.line(
+            f"beside these limits, of {total}: AWS's rule (atol + rtol * max) passes {aws}, np.allclose {numpy}",
+            style="dim",
+        )
 
 
 def _print_limits(screen: Screen, groups: dict[tuple[str, ...], list[str]]) -> None:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from pipeline.checks import CHECKS, Evidence, collect_facts
-from pipeline.types import CheckReport, CheckStatus, Fact, OutputError, Provenance, Severity, Study
+from pipeline.types import CheckReport, CheckStatus, Fact, OutputError, Provenance, Severity, Study, Verdict
 from tests.checks.evidence import a_case, a_run, a_study, an_error, an_honest_answer
 
 
@@ -127,3 +127,12 @@ def test_of_several_draws_the_studied_one_counts() -> None:
     )
     run = a_run(*draws, study=a_study(rel_l2=2e-4))
     assert CHECKS["precision_loss"].inspect(an_honest_answer(run=run)).status is CheckStatus.FAILED
+
+
+def test_a_right_case_says_nothing_of_wrong_ones_that_could_not_be_studied() -> None:
+    study = a_study()
+    wrong = a_case("hard", Verdict.INCORRECT)
+    run = a_run(a_case(study.case, errors=(an_error(),)), wrong, verdict=Verdict.INCORRECT, study=study)
+    report = CHECKS["precision_loss"].inspect(an_honest_answer(run=run))
+    assert report.status is CheckStatus.UNKNOWN
+    assert report.reason == "what is wrong has no finite output, so nothing could be studied there"
