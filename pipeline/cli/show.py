@@ -234,7 +234,7 @@ def _print_other_rules(screen: Screen, cases: Sequence[CaseResult]) -> None:
         aws, numpy = sum(error.aws_rule for error in errors), sum(error.allclose for error in errors)
         total = f"{len(errors)} output{'s' if len(errors) > 1 else ''}"
         screen.line(
-            f"beside these limits, of {total}: AWS's rule, atol + rtol * max, passes {aws}; np.allclose {numpy}",
+            f"beside them, of {total}: AWS's rule, atol + rtol * max, passes {aws}; np.allclose {numpy}",
             style="dim",
         )
 
