@@ -145,7 +145,7 @@ def _say_what_must_change(request: JudgeRequest, overall: OverallGrade) -> Itera
 
 
 def _merge(check: str, findings: Sequence[Finding]) -> list[Finding]:
-    """Return one finding per fault: the same message at several lines is one, and so are wrong cases."""
+    """Return one finding per fault: what one rule says at several lines is one, and so are wrong cases."""
     if check == "correct" and len(findings) > 1:
         return [findings[0].model_copy(update={"message": _tell_cases([f.message for f in findings])})]
     merged: dict[str, Finding] = {}
@@ -154,7 +154,23 @@ def _merge(check: str, findings: Sequence[Finding]) -> list[Finding]:
         lines = tuple(sorted({*before.lines, *finding.lines}))
         facts = tuple(dict.fromkeys((*before.facts, *finding.facts)))
         merged[finding.message] = before.model_copy(update={"lines": lines, "facts": facts})
-    return list(merged.values())
+    return _merge_rules(list(merged.values())) if check == "legal" else list(merged.values())
+
+
+def _merge_rules(findings: Sequence[Finding]) -> list[Finding]:
+    """Return one finding per rule of the target: its first message whole, then where else it is broken."""
+    rules: dict[str, list[Finding]] = {}
+    for finding in findings:
+        rules.setdefault(finding.message.rpartition(" [")[2], []).append(finding)
+    merged: list[Finding] = []
+    for first, *others in rules.values():
+        lines = tuple(sorted({line for finding in (first, *others) for line in finding.lines}))
+        elsewhere = sorted(set(lines) - set(first.lines))
+        told = f" Another operand of line {first.lines[0]} breaks it too." if first.lines and others else ""
+        if elsewhere:
+            told = f" Broken at line{'s' if len(elsewhere) > 1 else ''} {', '.join(map(str, elsewhere))} too."
+        merged.append(first.model_copy(update={"message": f"{_end(first.message)}{told}", "lines": lines}))
+    return merged
 
 
 def _tell_cases(messages: Sequence[str]) -> str:

@@ -207,7 +207,7 @@ def test_values_beyond_the_documented_range_reach_reviewer_and_author(shown: dic
     (seen,) = findings(graded, "activation_range")
     assert (seen["severity"], seen["lines"]) == ("error", [OBSERVED])
     assert "2^-64 to 2^64" in seen["message"]
-    assert "case small" in seen["message"]
+    assert "in case battery: near denormal" in seen["message"]
     assert seen["message"] in run("show", graded["id"], "--db", database).out.replace("\n", " ")
     assert "2^-64 to 2^64" in " ".join(run("feedback", graded["id"], "--db", database).out.split())
     assert findings(shown["repeat/good"], "activation_range") == []

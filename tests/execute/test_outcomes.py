@@ -17,6 +17,7 @@ TRACING = {
     Status.TIMEOUT: (Verdict.TIMEOUT, Owner.SUBMISSION),
     Status.MEMORY: (Verdict.TOO_LARGE, Owner.SUBMISSION),
     Status.OVERSIZED: (Verdict.TOO_LARGE, Owner.SUBMISSION),
+    Status.FORGED: (Verdict.SUSPECT, Owner.SUBMISSION),
     Status.SILENT: (Verdict.RUNTIME_ERROR, Owner.SUBMISSION),
     Status.CRASHED: (Verdict.RUNTIME_ERROR, Owner.SUBMISSION),
     # A submission can make our tracer raise, and so can a defect of ours: a person has to look.
@@ -28,6 +29,7 @@ EXECUTING = {
     Status.TIMEOUT: (Verdict.TIMEOUT, Owner.SUBMISSION),
     Status.MEMORY: (Verdict.TOO_LARGE, Owner.SUBMISSION),
     Status.OVERSIZED: (Verdict.TOO_LARGE, Owner.SUBMISSION),
+    Status.FORGED: (Verdict.INFRASTRUCTURE, Owner.GRADER),
     Status.SILENT: (Verdict.INFRASTRUCTURE, Owner.GRADER),
     Status.CRASHED: (Verdict.INFRASTRUCTURE, Owner.GRADER),
     Status.FAILED: (Verdict.INFRASTRUCTURE, Owner.GRADER),

@@ -152,7 +152,8 @@ def test_the_list_of_what_is_sent_names_every_part_and_adds_up_to_the_prompt() -
         "verdict, headings and marks",
     ]
     assert sum(item.characters for item in items) == sum(map(len, (*rendered.system, rendered.user)))
-    assert items[0].where_from == f"prompt judge {request.prompt.version}, rubric migration_fidelity v1"
+    rubric = f"{request.rubric.id} {request.rubric.version}"
+    assert items[0].where_from == f"prompt judge {request.prompt.version}, rubric {rubric}"
     assert items[1].where_from == "task scale: title, statement, original source"
 
 

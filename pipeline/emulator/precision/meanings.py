@@ -129,7 +129,7 @@ def combine(operator: Scalar, left: Value, right: Value) -> Value:
     if operator in ("add", "subtract"):
         return _add(left, right)
     if operator in ("maximum", "max"):
-        return Value(Meaning.MAXIMUM) if meanings == {Meaning.MAXIMUM} else _PLAIN
+        return Value(Meaning.MAXIMUM) if Meaning.MAXIMUM in meanings else _PLAIN  # a running one, too
     if operator in ("minimum", "min") and Meaning.NUMBER in meanings:
         return Value(Meaning.CLIPPED)
     return _PLAIN

@@ -69,7 +69,7 @@ def _read_text(request: InspectRequest) -> tuple[Note, ...]:
             line=finding.line or None,
             severity=finding.severity.value,
         )
-        for finding in check_source(request.source, request.entry, request.version)
+        for finding in check_source(request.source, request.entry, request.version, defines=True)
     )
 
 

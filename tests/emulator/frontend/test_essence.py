@@ -27,7 +27,7 @@ DROPPED = {
     "a name of nki bound anew": "nl.relu = nl.gelu\n",
     "an attribute set by name": "setattr(nl, 'relu', nl.gelu)\n",
     "code from text": "exec('nl.relu = nl.gelu')\n",
-    "a look at the modules": "import sys\n",
+    "a look at the modules": "import sys\nGRADED = 'pytest' in sys.modules\n",
     "a value of the interpreter": "GRADED = 'pytest' in nki.sys.modules\n",
     "a function that reaches into another": "def helper(x):\n    return kernel.__globals__\n",
     "a function that patches": "def patch(module):\n    module.relu = module.gelu\n",

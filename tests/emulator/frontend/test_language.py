@@ -156,6 +156,10 @@ def test_the_compiler_follows_names_into_functions_and_methods_of_the_module(ent
 
 def test_a_text_without_the_kernel_or_without_sense_has_its_answer() -> None:
     assert check_source("def other(x):\n    raise ValueError\n", "kernel") == []
+    (finding,) = check_source("def other(x):\n    return x\n", "kernel", defines=True)
+    assert (finding.rule, finding.severity) == ("entry-undefined", Severity.ERROR)
+    for binding in ("kernel = other", "if other:\n    kernel = nki.jit(other)", "from others import kernel"):
+        assert check_source(f"def other(x):\n    return x\n{binding}\n", "kernel", defines=True) == []
     (finding,) = check_source("def kernel(x:\n", "kernel")
     assert (finding.rule, finding.severity, finding.line) == ("syntax", Severity.ERROR, 1)
     for hostile in ("\0", "(" * 5000 + ")" * 5000, "x" + ".a" * 50_000, "x = " + "-" * 50_000 + "1"):

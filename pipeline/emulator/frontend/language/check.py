@@ -26,7 +26,7 @@ RULES: Final[dict[str, LanguageRule]] = {
 _MAX_FINDINGS: Final = 200
 
 
-def check_source(source: str, entry: str, version: str = NEWEST) -> list[Finding]:
+def check_source(source: str, entry: str, version: str = NEWEST, *, defines: bool = False) -> list[Finding]:
     """Say what the NKI compiler refuses or advises against in a submission's kernel.
 
     Nothing is executed or imported: what the text alone does not show, such as functions of other modules, is
@@ -36,6 +36,7 @@ def check_source(source: str, entry: str, version: str = NEWEST) -> list[Finding
         source: Text of the submission.
         entry: Name of the kernel.
         version: NKI version to compile for.
+        defines: Whether a text that does not bind the kernel's name at its top level is refused.
 
     Returns:
         Findings by line, one per rule and line, 200 in all; the compiler takes the text if none is an error.
@@ -44,6 +45,9 @@ def check_source(source: str, entry: str, version: str = NEWEST) -> list[Finding
         tree = parse(source, "submission.py")
     except KernelError as error:
         return [Finding("syntax", Severity.ERROR, error.message, error.line)]
+    if defines and not KernelCode(tree, entry, version).is_defined:
+        message = f"the text defines no {entry}: the compiler reads the text, not what running it makes"
+        return [Finding("entry-undefined", Severity.ERROR, message, 1)]
     return _check(tree, entry, version)
 
 
@@ -60,9 +64,6 @@ def check_kernel(tree: ast.Module, entry: str, version: str = NEWEST) -> None:
 
 def _check(tree: ast.Module, entry: str, version: str) -> list[Finding]:
     code = KernelCode(tree, entry, version)
-    if not code.is_defined:
-        message = f"the text defines no {entry}: the compiler reads the text, not what running it makes"
-        return [Finding("entry-undefined", Severity.ERROR, message, 1)]
     found: dict[tuple[str, int], Finding] = {}
     # Errors first, so that no number of warnings crowds one out.
     for rule in sorted(RULES.values(), key=lambda rule: rule.severity is not Severity.ERROR):

@@ -39,6 +39,7 @@ _HARMLESS: Final = frozenset(
         "numpy",
         "operator",
         "os",
+        "sys",
         "torch",
         "typing",
         "typing_extensions",
@@ -89,8 +90,11 @@ _DOORS: Final = frozenset(
         "tb_frame",
     }
 )
-#: What of `os` is no door: a setting read from the environment is the same in every trace.
-_SETTINGS: Final = frozenset({"environ", "getenv"})
+#: What of a module is no door: settings and constants are the same in every trace, and output is no input.
+_PARTS: Final = {
+    "os": frozenset({"environ", "get", "getenv"}),
+    "sys": frozenset({"flush", "float_info", "maxsize", "stderr", "stdout", "write"}),
+}
 #: Special names that ordinary code reads.
 _PLAIN_SPECIALS: Final = frozenset({"__doc__", "__init__", "__main__", "__name__", "__post_init__"})
 _SPECIAL: Final = re.compile(r"__\w+__")
@@ -207,9 +211,7 @@ def _is_plain_node(node: ast.AST, imported: frozenset[str]) -> bool:
             if name in _DOORS or (_is_special(name) and name not in _PLAIN_SPECIALS):
                 return False
             root = _root(value)
-            if root in imported and (
-                name.startswith("_") or (root == "os" and name not in _SETTINGS | {"get"})
-            ):
+            if root in imported and (name.startswith("_") or name not in _PARTS.get(root, {name})):
                 return False
             return isinstance(context, ast.Load) or root in ("self", "cls")
         case ast.Subscript(ctx=context, value=value):
@@ -232,7 +234,9 @@ def _is_harmless(node: ast.Import | ast.ImportFrom) -> bool:
         return False
     names = [alias.name for alias in node.names]
     modules = names if isinstance(node, ast.Import) else [node.module or ""]
-    if isinstance(node, ast.Import) and names == ["os"] and node.names[0].asname is None:
+    if isinstance(node, ast.Import) and all(
+        alias.name in _PARTS and not alias.asname for alias in node.names
+    ):
         return True
     parts = {part for name in (*names, *modules) for part in name.split(".")}
     return parts.isdisjoint(_DOORS) and all(name.partition(".")[0] in _HARMLESS for name in modules)

@@ -39,6 +39,8 @@ _IMPURE: Final = frozenset(
         "uuid",
     }
 )
+#: What of them says nothing about the world.
+_CONSTANTS: Final = frozenset({"sys.float_info", "sys.maxsize", "sys.stderr", "sys.stdout"})
 _IMPURE_BUILTINS: Final = frozenset({"input", "open"})
 _CONTAINERS: Final = frozenset({"list", "dict", "set", "defaultdict", "deque", "Counter", "OrderedDict"})
 _MUTATORS: Final = frozenset(
@@ -82,6 +84,8 @@ def _impure_name(code: KernelCode, node: ast.Name | ast.Attribute, function: Fun
             return node.id
     name = code.dotted(node, function)
     package, _, rest = name.partition(".")
+    if any(name == known or name.startswith(f"{known}.") for known in _CONSTANTS):
+        return ""
     # The module alone does nothing yet.
     return name if (package in _IMPURE and rest) or name.startswith("numpy.random.") else ""
 
