@@ -80,8 +80,9 @@ def apply_pattern(pattern: str, values: np.ndarray, rng: np.random.Generator, dt
     - ``extreme`` (largest magnitude up to 8192): exponentials without subtracting the maximum (exp overflows
       float32 from 88.8), squares in float16. Squares of float32 that overflow are left out: they begin at
       1.8e19, where layer norms and products of right kernels overflow as well.
-    - ``near_denormal`` (magnitudes from 1 to about 6 times the smallest normal float32): flushing of what
-      need not be flushed, division by what underflowed.
+    - ``near_denormal`` (magnitudes from 1 to about 6 times the dtype's smallest normal number, or 1024
+      times that of float32, of which the limits allow one to be flushed): flushing of what need not be
+      flushed, division by what underflowed.
     - ``signed`` (all negative, unless a task draws nothing negative): maxima that start from zero instead of
       minus infinity, sums that only came out right because their terms cancel.
     - ``offset`` (mean over spread 1024, or what leaves the spread four steps of the dtype):
@@ -91,7 +92,8 @@ def apply_pattern(pattern: str, values: np.ndarray, rng: np.random.Generator, dt
     - ``sorted``: running maxima and rescaling that are only tried when a later tile is larger.
     - ``impulse`` (one element per row is 4096 times the spread, 1024 in float8_e4m3): dropped terms, running
       sums in narrow types, tails that are skipped.
-    - ``masked``: minus infinity minus itself, fully masked tiles, exp of what is not a number.
+    - ``masked`` (half of the values; in every other row all but a short span): minus infinity minus itself,
+      fully masked tiles, exp of what is not a number.
 
     Args:
         pattern: A `types.Pattern`.
@@ -131,7 +133,8 @@ def _exaggerate(values: np.ndarray, rng: np.random.Generator, kind: _Range) -> n
 
 
 def _bring_near_denormal(values: np.ndarray, rng: np.random.Generator, kind: _Range) -> np.ndarray:
-    magnitudes = kind.smallest * (1 + np.abs(values) / _spread(values))
+    least = max(kind.smallest, _ABOVE_FLUSHING)
+    magnitudes = least * (1 + np.abs(values) / _spread(values))
     return np.asarray(np.copysign(magnitudes, values))
 
 
@@ -167,7 +170,9 @@ def _add_impulses(values: np.ndarray, rng: np.random.Generator, kind: _Range) ->
 def _mask(values: np.ndarray, rng: np.random.Generator, kind: _Range) -> np.ndarray:
     rows = values.reshape(-1, values.shape[-1])
     masked = rng.random(rows.shape) < 0.5
-    masked[np.arange(len(rows)), rng.integers(0, rows.shape[1], len(rows))] = False
+    kept = rng.integers(0, rows.shape[1], len(rows))
+    masked[1::2] = np.abs(np.arange(rows.shape[1]) - kept[1::2, None]) > _SPAN
+    masked[np.arange(len(rows)), kept] = False
     return np.where(masked, -np.inf if kind.infinite else -kind.largest, rows).reshape(values.shape)
 
 
@@ -186,6 +191,12 @@ _PATTERNS: Final[dict[str, _Shaping]] = {
     "impulse": _add_impulses,
     "masked": _mask,
 }
+
+
+#: The limits allow one smallest normal float32 to be flushed: that must not be all there is.
+_ABOVE_FLUSHING: Final = 1024 * 2.0**-126
+#: Columns left on either side of the one that a row keeps.
+_SPAN: Final = 3
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

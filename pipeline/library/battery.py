@@ -25,6 +25,8 @@ _TILE: Final = 128
 _TILE_AND_TAIL: Final = 145
 #: Elements of all tensors together, above which the leading axes become small.
 _ELEMENTS: Final = 1 << 18
+#: Elements of all tensors together above which an axis is not tried at its maximum.
+_LONGEST_ELEMENTS: Final = 1 << 22
 #: Draws of the pattern that changes nothing.
 _DRAWN_SEEDS: Final = 2
 #: Patterns that a task has to ask for.
@@ -32,7 +34,11 @@ _ON_REQUEST: Final = frozenset({Pattern.MASKED})
 
 
 def battery_cases(task: Task) -> tuple[Case, ...]:
-    """Return the cases that the grader adds to `task`: one per pattern, and one at the smallest shape."""
+    """Return the cases that the grader adds to `task`.
+
+    One per pattern, one at the smallest shape, and one per axis at its maximum: what fits at the sizes that
+    are tried need not fit, or count, beyond them.
+    """
     patterns = _patterns(task) if patterned_inputs(task) else [Pattern.DRAWN]
     axes = battery_axes(task)
     cases = [
@@ -48,7 +54,23 @@ def battery_cases(task: Task) -> tuple[Case, ...]:
     if task.battery.minimum:
         smallest = {axis: _sizes(constraint)[0] for axis, constraint in task.axes.items()}
         cases.append(Case(name=NAME_PREFIX + "smallest shape", kind=CaseKind.BATTERY, axes=smallest))
+    cases += [
+        Case(name=f"{NAME_PREFIX}longest {axis}", kind=CaseKind.BATTERY, axes=axes)
+        for axis in task.axes
+        if _elements(task, axes := _longest(task, axis)) <= _LONGEST_ELEMENTS
+    ]
     return tuple(cases)
+
+
+def _longest(task: Task, longest: str) -> dict[str, int]:
+    """Return one axis at its maximum and the others as small as they can be without being 1."""
+    axes: dict[str, int] = {}
+    for axis, constraint in task.axes.items():
+        sizes = _sizes(constraint)
+        axes[axis] = (
+            sizes[-1] if axis == longest else sizes[1] if sizes[0] == 1 and len(sizes) > 1 else sizes[0]
+        )
+    return axes
 
 
 def battery_axes(task: Task) -> dict[str, int]:

@@ -35,7 +35,7 @@ class Pattern(StrEnum):
     LARGE = "large"
     #: Scaled until exponentials and squares overflow that need not.
     EXTREME = "extreme"
-    #: Scaled to just above the smallest normal float32.
+    #: Scaled to some thousand times the smallest normal float32.
     NEAR_DENORMAL = "near_denormal"
     #: All of one sign.
     SIGNED = "signed"
@@ -49,7 +49,7 @@ class Pattern(StrEnum):
     SORTED = "sorted"
     #: One term of each row dominates all others.
     IMPULSE = "impulse"
-    #: Half of the values are minus infinity, never all of a row.
+    #: Half of the values, or all but a short span, are minus infinity; never all of a row.
     MASKED = "masked"
 
 

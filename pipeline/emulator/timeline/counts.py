@@ -9,9 +9,10 @@ from typing import Final
 
 from pipeline.emulator.operations import Call
 from pipeline.emulator.program.geometry import tensor_bytes
-from pipeline.emulator.program.instructions import Program
+from pipeline.emulator.program.instructions import Instruction, Program
 from pipeline.emulator.program.repetitions import Repetitions
 from pipeline.emulator.program.resolution import Resolution, resolve
+from pipeline.emulator.timeline.constants import exact_constants
 from pipeline.emulator.timeline.work import (
     engine_transpose,
     is_collective,
@@ -35,9 +36,9 @@ class Computation:
     Attributes:
         engine: Engine that runs it.
         operation: Name in `nki.isa`.
-        inputs: Dtype of each tensor read, in signature order.
-        output: Dtype written. Engines compute in float32 and round to this once per instruction; PSUM
-            accumulates in it.
+        inputs: Dtype of each tensor read, in signature order, but for those that hold exact constants.
+        output: Dtype written, empty where that is an exact constant. Engines compute in float32 and round to
+            this once per instruction; PSUM accumulates in it.
         instructions: How many.
         elements: Elements written by all of them.
         lines: Lines of the submission, ascending, at most 20.
@@ -200,18 +201,38 @@ def _computations(
     elements: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
     lines: dict[tuple[str, str, tuple[str, ...], str], set[int]] = {}
     written = [_written_elements(call) for call in calls]
+    constants = exact_constants(program)
     for position, (instruction, index) in enumerate(
         zip(program.instructions, resolution.indices, strict=True)
     ):
         if calls[index].operation.control is not None or not touched(calls[index]):
             continue
         key = keys[index]
+        if constants and any(program.patterns[p].tensor in constants for p in instruction.tensors if p >= 0):
+            key = (key[0], key[1], *_varying_dtypes(program, instruction, calls[index], constants))
         times = repetitions.times.get(position, 1)
         instructions[key] += times
         elements[key] += times * written[index]
         lines.setdefault(key, set()).add(instruction.line)
     for key in instructions:
         yield Computation(*key, instructions[key], elements[key], tuple(sorted(lines[key])[:20]))
+
+
+def _varying_dtypes(
+    program: Program, instruction: Instruction, call: Call, constants: frozenset[int]
+) -> tuple[tuple[str, ...], str]:
+    """Return the dtypes that an instruction reads, and writes first, but for those of exact constants."""
+    inputs: list[str] = []
+    output = ""
+    for parameter, pattern in zip(call.operation.tensor_parameters, instruction.tensors, strict=True):
+        if pattern < 0 or program.patterns[pattern].tensor in constants:
+            continue
+        dtype = program.patterns[pattern].dtype
+        if parameter.kind.written:
+            output = output or dtype
+        else:
+            inputs.append(dtype)
+    return tuple(inputs), output
 
 
 def _written_elements(call: Call) -> int:

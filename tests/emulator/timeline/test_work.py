@@ -191,3 +191,35 @@ def test_precision_is_lost_in_arithmetic_and_nowhere_else(name):
     computation = Computation("vector", name, ("bfloat16",), "bfloat16", 1, 1, (1,))
     used = compute_dtypes(ProgramBuilder().program(), (computation,))
     assert used == (("bfloat16",) if name in ARITHMETIC else ())
+
+
+def scaled_by(value, dtype="bfloat16"):
+    """result = x * column, all of the column set to `value`."""
+    builder = ProgramBuilder()
+    data = builder.load(builder.input((128, 64), "float32"))
+    column, result = builder.tensor((128, 1), dtype), builder.tensor((128, 64), "float32")
+    builder.add("memset", dst=column, value=value)
+    builder.add("tensor_tensor", dst=result, data1=data, data2=column, op="multiply")
+    builder.store(result)
+    return builder.program()
+
+
+@pytest.mark.parametrize(("value", "lost"), [(1.0, False), (-0.5, False), (0.1, True), (257.0, True)])
+def test_a_constant_costs_precision_only_where_its_dtype_does_not_hold_it(value, lost):
+    # bfloat16 has 8 bits of mantissa: 257 takes 9, and 0.1 has no end in binary.
+    program = scaled_by(value)
+    assert ("bfloat16" in compute_dtypes(program, count(program).computations)) is lost
+
+
+def test_a_mask_of_ones_and_zeros_is_exact_in_any_dtype_and_what_is_added_to_it_is_not():
+    builder = ProgramBuilder()
+    data = builder.load(builder.input((128, 64), "float32"))
+    mask, result = builder.tensor((128, 64), "bfloat16"), builder.tensor((128, 64), "float32")
+    builder.add("tensor_scalar", dst=mask, data=data, op0="greater", operand0=0.5)
+    builder.add("tensor_tensor", dst=result, data1=data, data2=mask, op="multiply")
+    builder.store(result)
+    program = builder.program()
+    assert compute_dtypes(program, count(program).computations) == ("float32",)
+    builder.add("tensor_scalar", dst=mask, data=data, op0="multiply", operand0=0.5)
+    program = builder.program()
+    assert "bfloat16" in compute_dtypes(program, count(program).computations)

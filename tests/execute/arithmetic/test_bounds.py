@@ -45,6 +45,19 @@ def test_a_maximum_takes_the_error_of_what_it_takes() -> None:
     assert bound((value(1.0, 2.0) + 1.0).max()) == pytest.approx([3 * U])
 
 
+def test_where_two_values_may_be_taken_for_each_other_the_larger_error_counts() -> None:
+    inexact = value(1.0) + 1.0  # 2, off by 2u
+    for near in (2.0, 2.0 + 4 * U, 2.0 - 7 * U):
+        assert bound(np.maximum(inexact, near)) == pytest.approx([2 * U])
+        assert bound(np.minimum(inexact, near)) == pytest.approx([2 * U])
+        assert bound(np.where([True], inexact, near)) == pytest.approx([2 * U])
+        assert bound(np.where([False], inexact, near)) == pytest.approx([2 * U])
+    # Beyond 4 bounds nobody takes the other one.
+    assert bound(np.maximum(inexact, 2.0 + 9 * U)) == [0.0]
+    assert bound(np.where([False], inexact, 2.0 + 9 * U)) == [0.0]
+    assert bound(np.where([True], inexact, -np.inf)) == pytest.approx([2 * U])
+
+
 def test_magnitude_and_sign_change_no_error() -> None:
     assert bound(abs(-(value(1.0) + 2.0))) == pytest.approx([3 * U])
 
