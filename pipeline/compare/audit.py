@@ -17,6 +17,7 @@ from pipeline.compare.cases import judge_case
 from pipeline.compare.oracle import Oracle
 from pipeline.compare.trivial import Trivial, make_trivial
 from pipeline.emulator.dtypes import DTYPES
+from pipeline.execute.arithmetic.measurement import find_obstacle
 from pipeline.execute.references import Draw
 from pipeline.execute.sandbox import SandboxPool
 from pipeline.execute.shapes import tensors_at
@@ -99,6 +100,7 @@ def audit_task(task: Task, workers: SandboxPool) -> list[Fault]:
     findings = list(_find_nondeterminism(task, workers, drawn[0]))
     if findings:
         return findings
+    findings += _find_unfollowed(task, drawn)
     findings += _find_unsound(task, drawn)
     findings += _find_passing_trivia(task, workers, drawn)
     findings += _find_idle_inputs(task, workers, drawn)
@@ -131,6 +133,24 @@ def _find_nondeterminism(task: Task, workers: SandboxPool, drawn: _Drawn) -> Ite
                     "draw from the generator it is given, and from nothing else (no time, no global state)",
                 )
                 return
+
+
+def _find_unfollowed(task: Task, drawn: list[_Drawn]) -> Iterator[Fault]:
+    """Yield one case where the limits, which the task leaves to be derived, are those of no analysis."""
+    own = (task.numerics.rel_l2, task.numerics.row_rel_l2, task.numerics.elementwise)
+    if all(limit is not None for limit in own):
+        return
+    for case, draw in ((one.case, one.draw) for one in drawn):
+        if obstacle := find_obstacle(draw.derivation):
+            yield _fault(
+                task,
+                case,
+                "not_followed",
+                f"the error analysis cannot follow reference(), so the limits are coarse: {obstacle}",
+                "write it with NumPy functions that the analysis knows, on whole arrays, or set rel_l2, "
+                "row_rel_l2 and elementwise in [numerics] with a reason",
+            )
+            return
 
 
 def _find_unsound(task: Task, drawn: list[_Drawn]) -> Iterator[Fault]:

@@ -8,7 +8,7 @@ task's dtypes say how large it is (the *noise*). Both come with the draw, see `p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import ml_dtypes
@@ -46,6 +46,11 @@ _ROUNDING: Final = 1.1
 _LEAST_RATIO: Final = 0.25
 #: The engines may flush what lies below the smallest normal float32.
 _SMALLEST: Final = 2.0**-126
+
+
+#: Where the reference is 0 and its spread at most this, nothing but flushing contributes to it: some 2**20 of
+#: the smallest normal numbers, whereas a rounding of anything ordinary is more than 2**80 of them.
+_FLUSHED_SPREAD: Final = 2.0**20 * _SMALLEST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +100,8 @@ def derive_tolerance(
     element (of the whole: a single line) use up its own limit, which is all there is in a small output.
     Elements of a row whose values are all equal err alike, so there each may use up its own. The smallest
     normal float32 is added for flushing. An element that the dtype holds exactly and that is reached without
-    any rounding must be equal, and so must integers and booleans. Infinities and NaN have no error.
+    any rounding must be equal, and so must integers and booleans of a task that sets no limits. A zero whose
+    spread is that of flushing alone must be zero but for that. Infinities and NaN have no error.
 
     There is no upper limit to s other than the noise: honest executions are trusted over the analysis where
     they err more, as in sorted rows or where a method loses precision by itself.
@@ -104,14 +110,15 @@ def derive_tolerance(
         spec: Name and dtype of the output.
         expected64: The float64 reference.
         spread: Of the same shape, see `Draw.spread`; zeros where results are exact.
-        noise: Relative L2 errors of the honest executions of this output, see `Draw.noise`.
+        noise: Relative L2 errors of the honest executions of this output, see `Draw.noise`; relative to the
+            spread where the reference is nothing but zeros.
         numerics: The task's overrides and their reason; a limit that it sets replaces the derived one.
         derivation: How spread and noise came about; stands before the sentences added here.
     """
     dtype = DTYPES[spec.dtype]
     rows = expected64.size // expected64.shape[-1] if expected64.ndim else 1
     if not dtype.is_float:
-        return Limits(0.0, np.zeros(rows), np.zeros(expected64.shape), (f"{spec.dtype} must be equal",))
+        return _limit_integers(spec, expected64, rows, numerics)
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = expected64.astype(dtype.storage).astype(np.float64)
         rounding = rounded - expected64
@@ -131,6 +138,8 @@ def derive_tolerance(
     if _narrowest(numerics) >= dtype.mantissa_bits:
         exact = (spread == 0) & (rounding == 0)
         elementwise = np.where(exact, _flushed(reference), elementwise)
+    exact_zero = (expected64 == 0) & (spread <= _FLUSHED_SPREAD)
+    elementwise = np.where(exact_zero, factors.element * spread + _SMALLEST, elementwise)
     row_limits, row_sizes = _row_limits(reference, rounding, factors.line * expected_error, elementwise)
     whole = np.sqrt(
         _square_sum(rounding) * _ROUNDING**2
@@ -156,16 +165,38 @@ def derive_tolerance(
     return _override(limits, reference, numerics)
 
 
+def _limit_integers(spec: TensorSpec, expected: np.ndarray, rows: int, numerics: Numerics) -> Limits:
+    """Return zeros, or the task's own limits.
+
+    Where the task sets only how far an element may be, rows and the whole may be what follows from that.
+    """
+    equal = Limits(0.0, np.zeros(rows), np.zeros(expected.shape), (f"{spec.dtype} must be equal",))
+    limits = _override(equal, expected, numerics)
+    if numerics.elementwise is None:
+        return limits
+    columns = expected.shape[-1] if expected.ndim else 1
+    allowed, sizes = (
+        np.sqrt(np.square(values.reshape(-1, columns)).sum(axis=1))
+        for values in (limits.elementwise, expected)
+    )
+    implied = np.divide(allowed, sizes, out=np.zeros(rows), where=sizes > 0)
+    whole = _relative(_norm(limits.elementwise), _norm(expected))
+    return replace(
+        limits,
+        rel_l2=whole if numerics.rel_l2 is None else limits.rel_l2,
+        row_rel_l2=implied if numerics.row_rel_l2 is None else limits.row_rel_l2,
+    )
+
+
 def _scale(spread: np.ndarray, noise: tuple[float, ...], size: float) -> tuple[np.ndarray, float]:
     """Return the expected error of each element, and what the spread was multiplied by."""
     spread = spread.astype(np.float64)
     predicted = _norm(spread)
     if not predicted > 0:
         return spread, 0.0
-    measured = max(
-        (value for value in noise if np.isfinite(value)), default=predicted / size if size else 0.0
-    )
-    ratio = max(measured * size / predicted, _LEAST_RATIO) if size > 0 else 1.0
+    yardstick = size if size > 0 else predicted
+    measured = max((value for value in noise if np.isfinite(value)), default=predicted / yardstick)
+    ratio = max(measured * yardstick / predicted, _LEAST_RATIO)
     return spread * ratio, ratio
 
 
@@ -229,7 +260,9 @@ def _ulps(values: np.ndarray, dtype: DType) -> np.ndarray:
     limits = ml_dtypes.finfo(dtype.storage)  # type: ignore[no-untyped-call]
     # tfloat32 is stored as float32: its own width counts.
     least = float(limits.smallest_normal) * 2.0**-dtype.mantissa_bits
-    return np.asarray(np.maximum(np.ldexp(1.0, exponents - 1 - dtype.mantissa_bits), least))
+    # The exponent of 0 is that of 0.5 for frexp().
+    steps = np.where(values == 0, least, np.ldexp(1.0, exponents - 1 - dtype.mantissa_bits))
+    return np.asarray(np.maximum(steps, least))
 
 
 def _override(limits: Limits, reference: np.ndarray, numerics: Numerics) -> Limits:

@@ -124,6 +124,22 @@ def test_limits_that_refuse_the_answer_itself_are_found(workers: SandboxPool, ta
     assert codes(audit(workers, task, numerics=strict)) == {"refuses_its_answer"}
 
 
+def test_a_reference_that_the_analysis_cannot_follow_is_found_once(workers: SandboxPool, task: Task) -> None:
+    source = answering("np.nan_to_num(x + y)")
+    (fault,) = audit(workers, task, reference=source)
+    assert fault.code == "not_followed"
+    assert "nan_to_num()" in fault.message
+    assert "[numerics]" in fault.remedy
+
+
+def test_a_task_that_sets_all_limits_needs_no_analysis(workers: SandboxPool, task: Task) -> None:
+    own = Numerics(rel_l2=1e-6, row_rel_l2=1e-6, elementwise=1e-6, reason="one rounding of a sum")
+    source = answering("np.nan_to_num(x + y)")
+    assert audit(workers, task, reference=source, numerics=own) == []
+    some = own.model_copy(update={"elementwise": None})
+    assert codes(audit(workers, task, reference=source, numerics=some)) == {"not_followed"}
+
+
 def test_an_answer_that_is_mostly_rounding_is_ill_conditioned(workers: SandboxPool, task: Task) -> None:
     # float32 keeps 24 bits: of x beside 2**24 nothing is left.
     faults = audit(workers, task, reference=answering("(x + 2.0**24) - 2.0**24 + 1e-3 * y"))

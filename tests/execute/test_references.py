@@ -93,6 +93,14 @@ def test_a_reference_that(what: str, workers: SandboxPool, task: Task) -> None:
     assert len(fault.message) <= 2000
 
 
+def test_what_a_reference_raises_is_told_in_one_short_line(workers: SandboxPool, task: Task) -> None:
+    fault = draw(workers, task, GOOD + "\nraise ValueError('first\\nsecond ' + 'x' * 3000)\n")
+    assert isinstance(fault, Fault)
+    assert fault.message.startswith("reference.py raised ValueError: first second xxx")
+    assert fault.message.endswith("...")
+    assert len(fault.message) == 300
+
+
 def test_nan_that_comes_from_nan_is_an_answer(workers: SandboxPool, task: Task) -> None:
     spoiled = GOOD.replace(
         '"x": rng.standard_normal(shape)', '"x": rng.standard_normal(shape) * float("nan")'

@@ -77,6 +77,10 @@ class Arithmetic(ABC):
     def apply(self, function: Function, cost: Cost, operands: tuple[Operand, ...]) -> Parts:
         """Apply an elementwise `function`, with broadcasting."""
 
+    def choose(self, condition: np.ndarray, first: Operand, second: Operand) -> Parts:
+        """Return the elements of `first` where `condition` holds, else those of `second`."""
+        return tuple(np.where(condition, a, b) for a, b in zip(first.parts, second.parts, strict=True))
+
     @abstractmethod
     def sum(self, operand: Operand) -> Parts:
         """Sum over the last axis, which goes."""

@@ -47,6 +47,12 @@ class RunningError(Arithmetic):
 
     def apply(self, function: Function, cost: Cost, operands: tuple[Operand, ...]) -> Parts:
         """Propagate errors by how much the function changes over them, and add its own."""
+        if function in _EXTREMES:
+            first, second = operands
+            with np.errstate(all="ignore"):
+                result = np.asarray(function(first.parts[0], second.parts[0]))
+            both = self._read(first), self._read(second)
+            return result, _larger_where_near(result == first.parts[0], first, second, both)
         values = [operand.parts[0] for operand in operands]
         errors = [self._read(operand) for operand in operands]
         with np.errstate(all="ignore"):
@@ -59,6 +65,11 @@ class RunningError(Arithmetic):
                 square += _own(result, np.hypot(UNIT, APPROXIMATION) if cost is Cost.APPROXIMATED else UNIT)
             bound = np.sqrt(square)
         return result, _sane(bound)
+
+    def choose(self, condition: np.ndarray, first: Operand, second: Operand) -> Parts:
+        """As everywhere; the decision itself may fall otherwise where both branches nearly agree."""
+        (values, _) = super().choose(condition, first, second)
+        return values, _larger_where_near(condition, first, second, (first.parts[1], second.parts[1]))
 
     def sum(self, operand: Operand) -> Parts:
         """Add the errors of the terms, and the roundings of the partial sums."""
@@ -148,6 +159,21 @@ class _Rounding:
         with np.errstate(all="ignore"):
             own = np.where(values == 0, 0.0, np.maximum(self.relative * np.abs(values), self.absolute))
             return _sane(np.hypot(errors, own))
+
+
+#: Functions that answer with one of two operands.
+_EXTREMES: Final = frozenset((np.maximum, np.minimum, np.fmax, np.fmin))
+#: How many bounds two values may be apart for an honest kernel to choose the other: errors beyond are rare.
+_NEAR: Final = 4.0
+
+
+def _larger_where_near(
+    takes_first: np.ndarray, first: Operand, second: Operand, errors: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """Return the error of the operand that is taken, or the larger of both where they are close."""
+    with np.errstate(all="ignore"):
+        near = np.abs(first.parts[0] - second.parts[0]) <= _NEAR * (errors[0] + errors[1])
+    return np.where(near, np.maximum(*errors), np.where(takes_first, *errors))
 
 
 def _own(result: np.ndarray, relative: float) -> np.ndarray:

@@ -126,7 +126,7 @@ def _choose(arithmetic: Arithmetic, condition: Any, *branches: Any) -> Any:
     if not branches:
         return np.nonzero(condition)
     first, second = (_as_value(arithmetic, branch) for branch in branches)
-    parts = tuple(np.where(condition, a, b) for a, b in zip(first.parts, second.parts, strict=True))
+    parts = arithmetic.choose(np.asarray(condition), first.operand(), second.operand())
     return Value(arithmetic, parts, derived=first.derived or second.derived)
 
 

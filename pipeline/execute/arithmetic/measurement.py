@@ -16,7 +16,7 @@ from pipeline.execute.arithmetic.namespace import substituted
 from pipeline.execute.arithmetic.sensitivity import REPEATS, responses
 from pipeline.execute.arithmetic.value import Value
 
-__all__ = ["Measurement", "Reference", "measure"]
+__all__ = ["Formula", "Measurement", "Reference", "find_obstacle", "measure"]
 
 #: What a reference is called with, and what it answers: arrays by name.
 Reference: TypeAlias = Callable[[dict[str, Any], dict[str, int]], Mapping[str, Any]]
@@ -127,7 +127,7 @@ def measure(
         if any(part[0].shape != wanted.shape for part, wanted in zip(bounds, expected, strict=True)):
             raise Unsupported("the reference answers in another shape")
         spread = [part[1] for part in bounds]
-        noise, sentence = _execute(formula, expected, compute_dtype, storage_dtype, seed)
+        noise, sentence = _execute(formula, expected, spread, compute_dtype, storage_dtype, seed)
         arithmetic = _study(formula, expected) if study else {}
     except _SEEN as error:
         return _measure_sensitivity(formula, expected, compute_dtype, storage_dtype, seed, str(error))
@@ -144,13 +144,25 @@ def measure(
     )
 
 
+#: How the derivation starts where the analysis cannot follow; the obstacle is told up to a semicolon.
+_UNFOLLOWED: Final = "the error analysis cannot follow the reference: "
+
 #: What a reference that is fine in float64 may raise when it is given values instead of arrays.
 _SEEN: Final = (TypeError, ValueError, AttributeError, IndexError, KeyError, NotImplementedError)
+
+
+def find_obstacle(derivation: tuple[str, ...]) -> str | None:
+    """Return what kept the error analysis from following a reference, of a `Measurement`'s derivation."""
+    for step in derivation:
+        if step.startswith(_UNFOLLOWED):
+            return step.removeprefix(_UNFOLLOWED).partition("; ")[0]
+    return None
 
 
 def _execute(
     formula: Formula,
     expected: list[np.ndarray],
+    spread: list[np.ndarray],
     compute_dtype: str,
     storage_dtype: str,
     seed: tuple[int, ...],
@@ -160,7 +172,12 @@ def _execute(
     for index, order in enumerate(orders):
         rng = np.random.default_rng([*seed, index])
         results = formula.run(Execution(compute_dtype, storage_dtype, order, rng))
-        errors.append([_distance(parts[0], wanted) for parts, wanted in zip(results, expected, strict=True)])
+        errors.append(
+            [
+                _distance(parts[0], wanted, bound)
+                for parts, wanted, bound in zip(results, expected, spread, strict=True)
+            ]
+        )
     tried = " and ".join(str(order) for order in orders[:_FEWEST])
     others = " and in other orders" if len(orders) > _FEWEST else ""
     sentence = f"{len(orders)} honest executions add up {tried}{others}, and err at random in approximations"
@@ -211,24 +228,39 @@ def _measure_sensitivity(
     spread, answers = responses(
         formula.run_plainly, formula.inputs, expected, (compute_dtype, storage_dtype), rng
     )
-    noise = [tuple(_distance(answer[i], wanted) for answer in answers) for i, wanted in enumerate(expected)]
+    # The spread is noise as well: an approximation at the very end is in no answer to other inputs.
+    noise = [
+        tuple(_distance(values, wanted, bound) for values in (*(a[i] for a in answers), wanted + bound))
+        for i, (wanted, bound) in enumerate(zip(expected, spread, strict=True))
+    ]
     return Measurement(
         spread=[_narrow(values) for values in spread],
         noise=noise,
         derivation=(
-            f"the reference cannot be run in another arithmetic ({' '.join(reason.split())[:200]}), so "
-            f"its response to {REPEATS} random perturbations of its inputs by a few roundings stands in",
+            f"{_UNFOLLOWED}{_one_line(reason)}; its response to {REPEATS} random perturbations of its inputs "
+            f"stands in, by {APPROXIMATION:.1e} or a few roundings where those are more, and no element is "
+            "taken to be more exact than that: the limits are coarse",
         ),
     )
 
 
-def _distance(values: np.ndarray, wanted: np.ndarray) -> float:
-    """Return the relative L2 error over the elements that both have finite; 0 against nothing but zeros."""
+def _one_line(reason: str) -> str:
+    return " ".join(reason.replace(";", ",").split())[:200]
+
+
+def _distance(values: np.ndarray, wanted: np.ndarray, spread: np.ndarray | None = None) -> float:
+    """Return the relative L2 error over the elements that both have finite.
+
+    Against nothing but zeros it is relative to the spread, and 0 where there is none either.
+    """
     finite = np.isfinite(values) & np.isfinite(wanted)
     with np.errstate(all="ignore"):
         error = np.where(finite, values - wanted, 0.0)
         reference = np.where(finite, wanted, 0.0)
         scale = float(np.abs(reference).max(initial=0.0))
+        if scale == 0 and spread is not None:
+            reference = np.where(finite, spread, 0.0)
+            scale = float(reference.max(initial=0.0))
         if scale == 0:
             return 0.0
         return float(np.sqrt(np.square(error / scale).sum() / np.square(reference / scale).sum()))

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from pipeline.execute.arithmetic.formats import UNIT, unit_roundoff
+from pipeline.execute.arithmetic.formats import APPROXIMATION, unit_roundoff
 
 __all__ = ["REPEATS", "responses"]
 
-#: How often inputs are perturbed.
+#: How often inputs are perturbed: in pairs of opposite signs, for one of both leaves each kink.
 REPEATS: Final = 4
 #: Relative size of a perturbation in unit roundoffs: of the several roundings between input and output.
 _SIZE: Final = 4.0
@@ -28,6 +28,10 @@ def responses(
 ) -> tuple[list[np.ndarray], list[Outputs]]:
     """Perturb every float input by random relative errors, and see what comes of it.
 
+    Nothing is known of what happens between inputs and outputs, so that errors are taken to be as large as
+    those of the functions that the scalar engine approximates: rather too much room than an honest kernel
+    refused.
+
     Args:
         reference: Answers in float64, one array per output.
         inputs: Float64; integers are left alone.
@@ -36,23 +40,28 @@ def responses(
         rng: Draws the perturbations.
 
     Returns:
-        Per output the root of the mean square response of each element, not less than a rounding of the
-        value itself; and all perturbed answers.
+        Per output the root of the mean square response of each element, not less than an approximation of
+        the value itself; and all perturbed answers.
     """
     rounding = max(unit_roundoff(name) for name in narrowest)
+    size = max(_SIZE * rounding, APPROXIMATION)
     answers = []
-    for _ in range(REPEATS):
-        perturbed = {
-            name: values * (1 + _SIZE * rounding * rng.uniform(-1, 1, values.shape))
-            if values.dtype.kind == "f"
-            else values.copy()
+    for _ in range(REPEATS // 2):
+        errors = {
+            name: size * rng.uniform(-1, 1, values.shape)
             for name, values in inputs.items()
+            if values.dtype.kind == "f"
         }
-        answers.append(reference(perturbed))
+        for sign in (1.0, -1.0):
+            perturbed = {
+                name: values * (1 + sign * errors[name]) if name in errors else values.copy()
+                for name, values in inputs.items()
+            }
+            answers.append(reference(perturbed))
     spreads = []
     with np.errstate(all="ignore"):
         for index, wanted in enumerate(expected):
             square = np.mean([np.square(answer[index] - wanted) for answer in answers], axis=0)
-            spread = np.maximum(np.sqrt(square), max(rounding, UNIT) * np.abs(wanted))
+            spread = np.maximum(np.sqrt(square), max(rounding, APPROXIMATION) * np.abs(wanted))
             spreads.append(np.where(np.isfinite(spread), spread, 0.0))
     return spreads, answers

@@ -158,7 +158,7 @@ class Value(NDArrayOperatorsMixin):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in _METHODS:
-            raise AttributeError(name)
+            raise AttributeError(f"an array's {name} is not known here")
         function = getattr(np, name)
         return lambda *arguments, **options: function(self, *arguments, **options)
 

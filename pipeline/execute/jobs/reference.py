@@ -17,6 +17,10 @@ from pipeline.execute.patterns import apply_pattern
 __all__ = ["run"]
 
 
+#: Characters of a message about what a stranger's code raised.
+_LONGEST = 300
+
+
 class _BadReference(Exception):
     pass
 
@@ -36,7 +40,8 @@ def run(payload: bytes) -> bytes:
         message = "reference.py needs more memory than the task's limit allows, to answer and to be measured"
         return encode(ReferenceReply(error=Note(kind="memory", message=message)))
     except Exception as error:  # whatever a stranger's code raises is its task's fault, told by type and text
-        message = f"reference.py raised {type(error).__name__}: {error}"
+        message = f"reference.py raised {type(error).__name__}: {' '.join(str(error).split())}"
+        message = message if len(message) <= _LONGEST else f"{message[: _LONGEST - 3]}..."
         return encode(ReferenceReply(error=Note(kind="raised", message=message)))
 
 

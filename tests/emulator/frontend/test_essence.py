@@ -22,7 +22,23 @@ KEPT = {
     "a script's main": "if __name__ == '__main__':\n    import sys\n    print(sys.argv)\n",
     "words in a docstring": 'def helper(x):\n    """Not __globals__, sys or exec."""\n    return x\n',
     "a log line": "import logging\nlogger = logging.getLogger(__name__)\n",
+    "a computation with NumPy": "import numpy as np\nANGLES = np.exp(np.linspace(0, 1, 8))\n",
+    "random numbers": "import numpy as np\nSAMPLE = np.random.default_rng(0).random(3)\n",
+    "an annotation": "from typing import Any, Optional\ndef helper(x: Optional[Any]):\n    return x\n",
+    "a step of functools": "import functools\nHALF = functools.partial(max, 64)\n",
+    "an imported operator": "from operator import itemgetter\nFIRST = itemgetter(0)((1, 2))\n",
+    "an abstract class": "import abc\nclass Plan(metaclass=abc.ABCMeta):\n    pass\n",
+    "an object after its base": (
+        "class Base:\n    def __init__(self):\n        self.n = 1\n"
+        "class Shape(Base):\n    def __init__(self):\n        super().__init__()\n        self.m = 2\n"
+    ),
+    "an attribute set after a dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass Config:\n    tile: int = 128\n"
+        "    def __post_init__(self):\n        self.half = self.tile // 2\n"
+    ),
+    "an operation of nki called copy": "copied = nl.copy\n",
 }
+SETTER = "    def __init__(self):\n        self.relu = self.gelu\n"
 DROPPED = {
     "a name of nki bound anew": "nl.relu = nl.gelu\n",
     "an attribute set by name": "setattr(nl, 'relu', nl.gelu)\n",
@@ -41,6 +57,40 @@ DROPPED = {
     "an attribute by text": "import operator\nFOUND = operator.attrgetter('a')(nl)\n",
     "a part of os that acts": "import os\nos.listdir('/')\n",
     "an ally from outside": "import pipeline.execute.jobs.trace as job\n",
+    "text that NumPy runs": "import numpy as np\nDONE = np.testing.runstring('1', {})\n",
+    "NumPy under another name": "import numpy as np\nother = np\nDONE = other.lib\n",
+    "NumPy handed to a function": "import numpy as np\nDONE = helper(np)\n",
+    "a self that is no object of a class": "def patch(self):\n    self.relu = self.gelu\n",
+    "a method that is no constructor": "class A:\n    def patch(self):\n        self.relu = 1\n",
+    "a self that is bound anew": (
+        "class A:\n    def __init__(self):\n        self = nl\n        self.relu = self.gelu\n"
+    ),
+    "a self of a function inside": (
+        "class A:\n    def __init__(self):\n        def patch(self):\n            self.relu = 1\n"
+        "        patch(nl)\n"
+    ),
+    "a constructor called on another object": f"class A:\n{SETTER}A.__init__(nl)\nDONE = A.__init__(nl)\n",
+    "a constructor by its name": f"class A:\n{SETTER}    patch = __init__\n",
+    "a constructor that a decorator gets": (
+        "class A:\n    @helper\n    def __init__(self):\n        self.relu = self.gelu\n"
+    ),
+    "a constructor that a metaclass gets": f"class A(metaclass=helper):\n{SETTER}",
+    "a constructor that the type of a base gets": f"BASE = helper(1)\nclass A(BASE):\n{SETTER}",
+    "attributes copied by functools": "import functools\nDONE = functools.update_wrapper(nl, helper)\n",
+    "the same, imported by name": "from functools import update_wrapper\nDONE = update_wrapper(nl, nisa)\n",
+    "the frame of a coroutine": "async def a():\n    pass\nNAMES = a().cr_frame.f_builtins\n",
+    "the frame of a generator": "NAMES = (i for i in ()).gi_frame\n",
+    "an annotation that is evaluated": "import typing\nHINTS = typing.get_type_hints(helper)\n",
+    "text that typing evaluates": "from typing import ForwardRef\n",
+    "what dataclasses has imported": "import dataclasses\nMODULE = dataclasses.types.ModuleType\n",
+    "what enum has imported": "import enum\nNAMES = enum.bltns\n",
+    "members that enum gives to a module": "import enum\nDONE = enum.global_enum(helper)\n",
+    "a copy that names its place": "import copy\nDONE = copy.copy(helper)\n",
+    "a pattern with a special name": (
+        "def patch(x):\n    match x:\n        case object(__dict__=names):\n            names.update(a=1)\n"
+    ),
+    "getattr under another name": "get = getattr\nNAMES = get(nl, '_' + '_dict_' + '_')\n",
+    "a place in memory": "class A:\n    def __array_interface__(self):\n        return {}\n",
     "a context": "with open('/tmp/x') as file:\n    pass\n",
 }
 

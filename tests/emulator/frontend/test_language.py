@@ -154,6 +154,50 @@ def test_the_compiler_follows_names_into_functions_and_methods_of_the_module(ent
     assert found == {("raise", "deeper"), ("delete", "rows")}
 
 
+HOST = "def real(x):\n    raise ValueError\n"
+CALLS = "def kernel(x):\n    return {}\n"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "def kernel(x):\n    return x\nkernel = real\n",
+        "def kernel(x):\n    return x\nkernel = nki.jit(real)\n",
+        "def kernel(x):\n    return x\nother = real\nkernel = nki.jit(other)\n",
+        "def kernel(x):\n    return x\nfor kernel in (nki.jit(real),):\n    pass\n",
+        "def swap(function):\n    return real\n@swap\ndef kernel(x):\n    return x\n",
+        "def swap(function):\n    return real\n@nki.jit\n@swap\ndef kernel(x):\n    return x\n",
+        "def kernel(x, go=real):\n    return go(x)\n",
+        "def inner(x, go=real):\n    return go(x)\n" + CALLS.format("inner(x)"),
+        "class Go:\n    def __call__(self, x):\n        return real(x)\ngo = Go()\n" + CALLS.format("go(x)"),
+        "class Go:\n    act = real\n" + CALLS.format("Go.act(x)"),
+        "class Base:\n    def act(self, x):\n        return real(x)\nclass Go(Base):\n    pass\n"
+        + CALLS.format("Go().act(x)"),
+        "TABLE = {'go': real}\n" + CALLS.format("TABLE['go'](x)"),
+        "TABLE = {}\nTABLE['go'] = real\n" + CALLS.format("TABLE['go'](x)"),
+        "TABLE = []\nTABLE.append(real)\n" + CALLS.format("TABLE[0](x)"),
+        "TABLE = []\n@TABLE.append\ndef other(x):\n    raise ValueError\n" + CALLS.format("TABLE[0](x)"),
+        "def make():\n    return real\nmade = make()\n" + CALLS.format("made(x)"),
+        "go = lambda x: real(x)\n" + CALLS.format("go(x)"),
+    ],
+)
+def test_the_compiler_follows_values_to_the_functions_they_hold(module: str) -> None:
+    assert "raise" in {finding.rule for finding in check_source(HOST + module, "kernel")}
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "SIZE = real(1)\n" + CALLS.format("SIZE"),
+        "class Plan:\n    def __post_init__(self):\n        real(self)\nPLAN = Plan()\n"
+        + CALLS.format("PLAN.n"),
+        "TABLE = {'go': real}\n" + CALLS.format("x"),
+    ],
+)
+def test_what_python_has_computed_before_may_use_all_of_python(module: str) -> None:
+    assert check_source(HOST + module, "kernel") == []
+
+
 def test_a_text_without_the_kernel_or_without_sense_has_its_answer() -> None:
     assert check_source("def other(x):\n    raise ValueError\n", "kernel") == []
     (finding,) = check_source("def other(x):\n    return x\n", "kernel", defines=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-__all__ = ["Function", "KernelCode"]
+from pipeline.emulator.frontend.language.values import Function, behind_value
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+__all__ = ["Function", "KernelCode"]
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
@@ -36,13 +36,13 @@ class KernelCode:
 
     @cached_property
     def kernel(self) -> Function | None:
-        """The kernel's definition: called `entry`, or passed to a call that is assigned to it."""
-        if self.entry in self.functions:
-            return self.functions[self.entry]
-        wrapped = self.bound.get(self.entry)
-        if isinstance(wrapped, ast.Call) and wrapped.args and isinstance(wrapped.args[0], ast.Name):
-            return self.functions.get(wrapped.args[0].id)
-        return None
+        """The kernel's definition: what `entry` is bound to last, itself or within a call or a table."""
+        last = next((s for s in reversed(self._statements) if self.entry in _binds(s)), None)
+        if isinstance(last, ast.FunctionDef | ast.AsyncFunctionDef):
+            return last
+        values = [] if last is None else _values_in(last)
+        found = next((f for value in values for f in behind_value(self, value)), None)
+        return found or self.functions.get(self.entry)
 
     @cached_property
     def functions(self) -> dict[str, Function]:
@@ -93,18 +93,48 @@ class KernelCode:
         )
 
     @cached_property
+    def values(self) -> dict[str, list[ast.expr]]:
+        """All that the module's own variables are bound to or filled with, in loops and by methods too."""
+        found: dict[str, list[ast.expr]] = {}
+        for statement in self._statements:
+            for name in _binds(statement) | _fills(statement):
+                found.setdefault(name, []).extend(_values_in(statement))
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                # A table may be filled by its own method as a decorator.
+                for decorator in statement.decorator_list:
+                    for node in ast.walk(decorator):
+                        if isinstance(node, ast.Name) and node.id not in self.imported:
+                            found.setdefault(node.id, []).append(ast.Name(statement.name, ast.Load()))
+        return found
+
+    @cached_property
     def reached(self) -> tuple[Function, ...]:
-        """The kernel and the functions of the module that it reaches by name, methods of classes included."""
+        """The kernel and the functions of the module that it reaches by name, methods of classes included.
+
+        So are those in the defaults of what is reached, in the variables that it reads, and the functions of
+        the module that decorate it.
+        """
         if self.kernel is None:
             return ()
         found: dict[Function, None] = {self.kernel: None}
-        pending, told = [self.kernel], set[str]()
+        pending, told, followed = [self.kernel], set[str](), set[tuple[str, bool]]()
         while pending:
-            for name in self._names_used(pending.pop()) - told:
-                told.add(name)
-                new = [function for function in self._behind(name) if function not in found]
-                found.update(dict.fromkeys(new))
-                pending += new
+            function = pending.pop()
+            names = self._names_used(function)
+            if function is self.kernel:
+                names |= {self.entry} | {
+                    node.id
+                    for decorator in function.decorator_list
+                    for node in ast.walk(decorator)
+                    if isinstance(node, ast.Name)
+                }
+            behind = [new for name in sorted(names - told) for new in self._behind(name, followed)]
+            for default in (*function.args.defaults, *function.args.kw_defaults):
+                behind += [] if default is None else behind_value(self, default, followed)
+            told |= names
+            new = [function for function in dict.fromkeys(behind) if function not in found]
+            found.update(dict.fromkeys(new))
+            pending += new
         return tuple(found)
 
     def sites(self, *kinds: type[_Node]) -> Iterator[tuple[Function, _Node]]:
@@ -169,12 +199,9 @@ class KernelCode:
             if type(node) is ast.Name and type(node.ctx) is ast.Load and node.id not in own
         }
 
-    def _behind(self, name: str) -> list[Function]:
-        """Return the function, or the methods of the class, that a name of the module stands for."""
-        if name in self.functions:
-            return [self.functions[name]]
-        body = self.classes[name].body if name in self.classes else []
-        return [member for member in body if isinstance(member, ast.FunctionDef)]
+    def _behind(self, name: str, followed: set[tuple[str, bool]]) -> list[Function]:
+        """Return the functions, or the methods of the class, that a name of the module stands for."""
+        return behind_value(self, ast.Name(name, ast.Load()), followed)
 
 
 def _nodes_of(function: Function) -> Iterator[ast.AST]:
@@ -223,3 +250,47 @@ def _flatten(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
             for field in ("body", "orelse", "finalbody")
         ]
         pending += [inner for block in blocks for inner in block][::-1]
+
+
+def _binds(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement binds where it stands, those inside its blocks aside."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    heads = [node for _, value in ast.iter_fields(statement) for node in _heads(value)]
+    return {
+        node.id
+        for head in heads
+        for node in ast.walk(head)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _heads(value: object) -> list[ast.AST]:
+    parts = value if isinstance(value, list) else [value]
+    return [part for part in parts if isinstance(part, ast.expr | ast.withitem)]
+
+
+def _fills(statement: ast.stmt) -> set[str]:
+    """Return the names of tables that a statement puts something into."""
+    match statement:
+        case ast.Assign(targets=targets):
+            places: list[ast.expr] = [t for t in targets if isinstance(t, ast.Subscript | ast.Attribute)]
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner))):
+            places = [owner]
+        case _:
+            places = []
+    names = set()
+    for place in places:
+        while isinstance(place, ast.Subscript | ast.Attribute):
+            place = place.value
+        if isinstance(place, ast.Name):
+            names.add(place.id)
+    return names
+
+
+def _values_in(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return []
+    values = [getattr(statement, field, None) for field in ("value", "iter", "test", "subject")]
+    values += [item.context_expr for item in getattr(statement, "items", ())]
+    return [value for value in values if isinstance(value, ast.expr)]
