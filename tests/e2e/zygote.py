@@ -118,6 +118,9 @@ class Zygote:
         """
         with tempfile.TemporaryDirectory() as folder:
             output, errors = Path(folder, "output"), Path(folder, "errors")
+            # A child that is killed at once has not come to making them.
+            output.touch()
+            errors.touch()
             order: Order = {
                 "arguments": arguments,
                 "program": str(Path(sys.executable).with_name("nki-grader")),
