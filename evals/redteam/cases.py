@@ -74,7 +74,6 @@ class Work:
         witness: Where the verdict is ``suspect``.
         tight: Whether it never ends by itself: it runs on one shape under `LIMITS`.
         scored: Whether it is wrong on the scored shapes alone.
-        hole: Why it is accepted, or blamed wrongly, today; empty where the design holds.
     """
 
     name: str
@@ -86,7 +85,6 @@ class Work:
     witness: Witness | None = None
     tight: bool = False
     scored: bool = False
-    hole: str = ""
 
 
 def load_attacks() -> list[Work]:
@@ -116,7 +114,6 @@ def _read(entry: dict[str, Any], folder: str) -> Work:
         witness=Witness(entry["check"], entry["phrase"]) if "check" in entry else None,
         tight=entry.get("tight", False),
         scored=entry.get("scored", False),
-        hole=entry.get("hole", ""),
     )
 
 

@@ -111,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
     _print_share("attacks that came to another verdict than expected", len(surprises), len(attacks))
     _print_share("honest look-alikes rejected", len(rejected), len(honest))
     for trial in (*accepted, *rejected):
-        print(f"  {trial.work.name}: {trial.work.hole or trial.reason or trial.verdict.value}")
+        print(f"  {trial.work.name}: {trial.reason or trial.verdict.value}")
     return int(bool(accepted or rejected))
 
 

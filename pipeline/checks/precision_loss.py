@@ -44,7 +44,7 @@ class PrecisionLoss:
         studied = {case.verdict for case in evidence.run.cases if case.case == study.case}
         if evidence.run.verdict is not Verdict.CORRECT and studied == {Verdict.CORRECT}:
             return leave_open(
-                self.id, "what is wrong has no finite output, so nothing could be studied there"
+                self.id, "no case that is wrong could be studied: each is hidden or has no finite output"
             )
         if study.exact_rel_l2 is not None and not study.exact_rel_l2 <= error.tolerance.rel_l2:
             return self._blame_method(study)

@@ -8,13 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.compare.cases import derive_limits
 from pipeline.compare.oracle import Oracle
 from pipeline.compare.pictures import picture_errors
 from pipeline.execute.artifacts import Artifacts
 from pipeline.execute.executor import Executor
 from pipeline.execute.references import Draw
-from pipeline.types import Case, CaseKind, CaseResult, LineError, Pattern, ProgramSummary, Study, Task
+from pipeline.types import (
+    Case,
+    CaseKind,
+    CaseResult,
+    LineError,
+    OutputError,
+    Pattern,
+    ProgramSummary,
+    Study,
+    Task,
+    Verdict,
+)
 
 __all__ = ["Specimen", "choose_specimen", "study_specimen"]
 
@@ -35,8 +45,8 @@ class Specimen(NamedTuple):
 def choose_specimen(specimens: Sequence[Specimen]) -> Specimen | None:
     """Return the run that says most about the arithmetic; None where no output was finite.
 
-    A wrong one before right ones, ordinary values before patterns, small shapes before the scored ones, which
-    would take long; never a hidden case, of which authors must not learn.
+    A wrong one before right ones, then small shapes before the scored ones, which take longer, then ordinary
+    values before patterns; never a hidden case, of which authors must not learn.
     """
     fit = [s for s in specimens if s.case.kind is not CaseKind.HIDDEN and _is_measured(s.result)]
     return min(fit, key=_rank, default=None)
@@ -47,14 +57,14 @@ def study_specimen(
 ) -> Study | None:
     """Return the study of one run; None where the task's reference cannot be run in other arithmetics."""
     program, case, draw, outputs, result = specimen
-    place, error = max(enumerate(result.errors), key=lambda entry: _usage(result, entry[0]))
+    error = max(result.errors, key=_usage)
     spec = next(spec for spec in task.outputs if spec.name == error.output)
     output = task.outputs.index(spec)
     others = oracle.draw(task, case, result.seed, study=True)
     if not isinstance(others, Draw):
         return None
     reply = executor.study(task, program, draw.inputs, draw.expected, artifacts=artifacts)
-    limits = derive_limits(task, draw)[output]
+    limits = oracle.limits(task, case, result.seed, draw)[output]
 
     def measured(name: str) -> float:
         errors = others.arithmetic.get(name, ())
@@ -63,7 +73,7 @@ def study_specimen(
     return Study(
         case=case.name,
         output=error.output,
-        rel_l2=result.errors[place].rel_l2,
+        rel_l2=error.rel_l2,
         float32_rel_l2=measured("float32"),
         bfloat16_rel_l2=measured("bfloat16"),
         gpu_rel_l2=measured("gpu"),
@@ -82,16 +92,14 @@ def _is_measured(result: CaseResult) -> bool:
 
 
 def _rank(specimen: Specimen) -> tuple[bool, bool, bool]:
-    right = all(error.beyond == 0 and _usage(specimen.result, 0) <= 1 for error in specimen.result.errors)
     return (
+        specimen.result.verdict is Verdict.CORRECT,
         specimen.case.kind is CaseKind.SCORED,
-        right,
         specimen.case.pattern is not Pattern.DRAWN,
     )
 
 
-def _usage(result: CaseResult, place: int) -> float:
+def _usage(error: OutputError) -> float:
     """Return how much of its tolerance the error of an output uses up."""
-    error = result.errors[place]
     limit = error.tolerance.rel_l2 if error.tolerance is not None else 0.0
     return error.rel_l2 / limit if limit > 0 else (math.inf if error.rel_l2 > 0 else 0.0)

@@ -135,4 +135,4 @@ def test_a_right_case_says_nothing_of_wrong_ones_that_could_not_be_studied() -> 
     run = a_run(a_case(study.case, errors=(an_error(),)), wrong, verdict=Verdict.INCORRECT, study=study)
     report = CHECKS["precision_loss"].inspect(an_honest_answer(run=run))
     assert report.status is CheckStatus.UNKNOWN
-    assert report.reason == "what is wrong has no finite output, so nothing could be studied there"
+    assert report.reason == "no case that is wrong could be studied: each is hidden or has no finite output"

@@ -7,7 +7,7 @@ import nki.language as nl
 
 CLUES = [os.environ.get(name, "") for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "NKI_GRADER_SEED", "PYTEST_CURRENT_TEST")]
 CLUES += sys.argv
-for folder in ("/", "/root", "/home", "/work", "/proc/1"):
+for folder in ("/", "/root", "/home", "/app", "/proc/1"):
     try:
         CLUES += os.listdir(folder)
     except OSError:
