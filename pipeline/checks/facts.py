@@ -108,6 +108,10 @@ def _read_build(build: BuildResult) -> Iterator[Fact]:
         ordered = sorted(dtypes, key=lambda name: (DTYPES[name].mantissa_bits, name))
         yield counted("compute_dtypes", ", ".join(ordered), "Dtypes of products and sums")
         yield counted("least_precise_dtype", ordered[0], "Least precise of them")
+    stored = {dtype for program in programs for dtype in program.stored_dtypes}
+    if stored:
+        ordered = sorted(stored, key=lambda name: (DTYPES[name].mantissa_bits, name))
+        yield counted("stored_dtypes", ", ".join(ordered), "Dtypes of intermediate results")
     unwritten = sorted({name for program in programs for name in program.unwritten})
     yield counted("unwritten_outputs", ", ".join(unwritten) or "none", "Outputs not fully written")
     fidelity = max((program.fidelity for program in programs), key=_FIDELITIES.index)

@@ -49,7 +49,7 @@ from pipeline.types import (
 __all__ = ["EmulatorExecutor"]
 
 #: Raised whenever the emulator can answer differently; part of every fingerprint.
-VERSION: Final = 4
+VERSION: Final = 5
 
 _TRACE_JOB: Final = "pipeline.execute.jobs.trace:run"
 _INSPECT_JOB: Final = "pipeline.execute.jobs.machine:inspect"
@@ -372,6 +372,7 @@ def _summarize(reply: ProgramReading, axes: dict[str, int], artifact: str) -> Pr
         instructions_per_engine=reply.instructions_per_engine,
         operations=reply.operations,
         compute_dtypes=reply.compute_dtypes,
+        stored_dtypes=reply.stored_dtypes,
         sbuf_peak_bytes=reply.sbuf_peak_bytes,
         psum_peak_bytes=reply.psum_peak_bytes,
         unwritten=reply.unwritten,

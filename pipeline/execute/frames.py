@@ -142,6 +142,7 @@ class ProgramReading(msgspec.Struct, frozen=True):
     instructions_per_engine: dict[str, int] = {}
     operations: dict[str, int] = {}
     compute_dtypes: tuple[str, ...] = ()
+    stored_dtypes: dict[str, tuple[int, ...]] = {}
     sbuf_peak_bytes: int = 0
     psum_peak_bytes: int = 0
     unwritten: dict[str, int] = {}

@@ -37,6 +37,8 @@ class ProgramSummary(Frozen):
     """How often each operation occurs."""
     compute_dtypes: tuple[str, ...]
     """Float dtypes in which products or sums were formed, least precise first."""
+    stored_dtypes: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    """Float dtypes of intermediate results that arithmetic reads, but for matmuls, with the lines that do."""
     sbuf_peak_bytes: int
     """Per partition."""
     psum_peak_bytes: int

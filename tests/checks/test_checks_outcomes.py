@@ -113,6 +113,7 @@ def test_legality_is_open_when_the_program_never_got_so_far() -> None:
         ("inputs_preserved", {"mutated_inputs": ("x",)}),
         ("device_work", {"instructions": 0}),
         ("compute_precision", {"compute_dtypes": ("bfloat16", "float32")}),
+        ("compute_precision", {"stored_dtypes": {"float16": (7,)}}),
     ],
 )
 def test_a_fault_in_any_shapes_program_fails_the_check(check: str, change: dict[str, Any]) -> None:
@@ -153,6 +154,18 @@ def test_precision_is_compared_by_mantissa_bits(
     numerics = Numerics(compute_dtype=asked, rel_l2=1, row_rel_l2=1, elementwise=1, reason="any")
     evidence = an_honest_answer(task=a_task(numerics=numerics), build=a_build(a_program(compute_dtypes=used)))
     assert status("compute_precision", evidence) is expected
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"), [("float16", FAILED), ("bfloat16", PASSED), ("float32", PASSED)]
+)
+def test_what_is_kept_between_steps_is_held_to_the_storage_dtype(kept: str, expected: CheckStatus) -> None:
+    asked = {"float16": "float32", "bfloat16": "bfloat16", "float32": "float32"}[kept]
+    task = a_task(numerics=Numerics(compute_dtype="bfloat16", storage_dtype=asked))
+    evidence = an_honest_answer(task=task, build=a_build(a_program(stored_dtypes={kept: (7, 9)})))
+    report = CHECKS["compute_precision"].inspect(evidence)
+    assert report.status is expected
+    assert [finding.lines for finding in report.findings if finding.lines] == [(7, 9)] * (expected is FAILED)
 
 
 def test_one_wrong_case_is_a_wrong_kernel() -> None:

@@ -30,12 +30,14 @@ def test_build_facts_are_of_the_worst_shape() -> None:
     build = a_build(
         a_program(instructions=3, compute_dtypes=("float32",), fidelity="approximate"),
         a_program(instructions=40, compute_dtypes=("bfloat16", "float32"), unwritten={"out": 2, "rest": 3}),
+        a_program(stored_dtypes={"float32": (4,), "bfloat16": (5,)}),
     )
     facts = facts_of(an_honest_answer(build=build))
-    assert facts["build.shapes"].value == 2
+    assert facts["build.shapes"].value == 3
     assert facts["build.instructions"].value == 40
     assert facts["build.compute_dtypes"].value == "bfloat16, float32"
     assert facts["build.least_precise_dtype"].value == "bfloat16"
+    assert facts["build.stored_dtypes"].value == "bfloat16, float32"
     assert facts["build.unwritten_outputs"].value == "out, rest"
     assert facts["build.fidelity"].value == "approximate"
     assert facts["build.instructions"].provenance is Provenance.COUNTED

@@ -284,6 +284,39 @@ def shares(got: np.ndarray, expected: np.ndarray, limits: Limits) -> tuple[float
     return element, row, total
 
 
+@dataclass(frozen=True)
+class NarrowImpulse(Setting):
+    """A term that dominates its row, where the type's range leaves room for one impulse, not for two."""
+
+    def draw(self) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng([self.seed, 4])
+        scale = 0.1 if self.dtype == FLOAT8 else 1.0
+        shape = (self.length, 32) if self.operation == "matmul" else (64, self.length)
+        x = apply_pattern("impulse", scale * rng.standard_normal((64, self.length)), rng, self.dtype)
+        y = 0.4 * rng.standard_normal(shape)
+        storage = DTYPES[self.dtype].storage
+        return x.astype(storage).astype(np.float64), y.astype(storage).astype(np.float64)
+
+
+@pytest.mark.parametrize("length", [2, 33, 700, 4096])
+@pytest.mark.parametrize("dtype", ["float16", FLOAT8])
+@pytest.mark.parametrize("operation", ADDITIVE)
+def test_a_dominating_term_is_missed_in_narrow_types_at_any_length(
+    operation: str, dtype: str, length: int
+) -> None:
+    setting = NarrowImpulse(operation, dtype, length, "impulse", length)
+    x, y = setting.draw()
+    expected = setting.refer(x, y)
+    assert np.abs(expected).max() < float(ml_dtypes.finfo(DTYPES[dtype].storage).max)
+    limits = setting.limits(x, y, expected)
+    honest = shares(setting.execute(x, y), expected, limits)
+    assert all(share <= 1 for share in honest), honest
+    without = setting.drop(x)
+    assert without is not None
+    incomplete = shares(setting.execute(without, y), expected, limits)
+    assert max(incomplete) > 1, incomplete
+
+
 @pytest.mark.parametrize("dtype", BITS)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_honest_is_inside_and_imprecise_or_incomplete_is_outside(operation: str, dtype: str) -> None:

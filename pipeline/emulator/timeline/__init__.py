@@ -6,6 +6,7 @@ from pipeline.emulator.timeline.counts import Computation, Counts, count
 from pipeline.emulator.timeline.precision import compute_dtypes
 from pipeline.emulator.timeline.roofline import Roofline, roofline
 from pipeline.emulator.timeline.sizes import MeanSizes, mean_sizes
+from pipeline.emulator.timeline.storage import stored_dtypes
 
 __all__ = [
     "Computation",
@@ -16,4 +17,5 @@ __all__ = [
     "count",
     "mean_sizes",
     "roofline",
+    "stored_dtypes",
 ]

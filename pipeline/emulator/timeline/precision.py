@@ -8,10 +8,10 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.program.instructions import Program
 from pipeline.emulator.timeline.counts import Computation
 
-__all__ = ["compute_dtypes"]
+__all__ = ["NO_ARITHMETIC", "compute_dtypes"]
 
 #: Operations that move, make or choose values without forming a product or a sum.
-_NO_ARITHMETIC: Final = frozenset(
+NO_ARITHMETIC: Final = frozenset(
     {
         "affine_select",
         "all_gather",
@@ -70,7 +70,7 @@ def compute_dtypes(program: Program, computations: tuple[Computation, ...]) -> t
     asked = {program.tensors[index].dtype for index in program.outputs}
     used: set[str] = set()
     for computation in computations:
-        if computation.operation in _NO_ARITHMETIC:
+        if computation.operation in NO_ARITHMETIC:
             continue
         used |= set(computation.inputs) - given
         used |= {computation.output} - asked

@@ -9,6 +9,7 @@ from pipeline.emulator.dtypes import DTYPES
 from pipeline.emulator.operations import Call, Meeting, Operand
 
 __all__ = [
+    "PRODUCTS",
     "engine_transpose",
     "is_collective",
     "is_transfer",
@@ -18,6 +19,8 @@ __all__ = [
     "traffic",
 ]
 
+#: Matmuls.
+PRODUCTS: Final = frozenset({"nc_matmul", "nc_matmul_mx"})
 #: Elements of one packed word.
 _PACK: Final = 4
 
@@ -77,7 +80,7 @@ def _run(operand: Operand) -> int:
 
 def product_columns(call: Call) -> tuple[int, int] | None:
     """Return the columns of a matmul's stationary and moving matrix; None if it is no matmul."""
-    if call.operation.name not in ("nc_matmul", "nc_matmul_mx"):
+    if call.operation.name not in PRODUCTS:
         return None
     depth = 2 if _is_double_row(call) else 1
     stationary, moving = call.tensor("stationary"), call.tensor("moving")

@@ -204,6 +204,7 @@ def _summarize(program: Program, candidate: Candidate) -> ProgramReading:
         instructions_per_engine={engine: count for engine, count in per_engine.items() if count},
         operations=operations,
         compute_dtypes=timeline.compute_dtypes(program, counts.computations),
+        stored_dtypes=timeline.stored_dtypes(program),
         sbuf_peak_bytes=peaks.sbuf_bytes,
         psum_peak_bytes=peaks.psum_bytes,
         unwritten={names[i]: region.count for i, region in legality.unwritten(program).items()},
