@@ -8,9 +8,9 @@ import numpy as np
 def make_inputs(rng, axes, case):
     """Draw queries, keys and values.
 
-    They are unit normal; or logits are in the hundreds; keys grow along T, slowly, or with the queries along S until
-    logits of the last ones are thousands above all others; or one key's value dwarfs all others; or values of one
-    sign sum up to more than 65504, float16's largest, before they are normalised.
+    They are unit normal; or logits are in the hundreds, or all of them hundreds below zero; keys grow along T, slowly,
+    or with the queries along S until logits of the last ones are thousands above all others; or one key's value dwarfs
+    all others; or values of one sign sum up to more than 65504, float16's largest, before they are normalised.
     """
     queries, keys, depth = axes["S"], axes["T"], axes["D"]
     q_t, k_t = rng.standard_normal((depth, queries)), rng.standard_normal((depth, keys))
@@ -21,6 +21,8 @@ def make_inputs(rng, axes, case):
     elif case["distribution"] == "steep":
         q_t = 128.0 * q_t * np.geomspace(1 / 64, 1.0, queries)
         k_t = 128.0 * k_t * np.geomspace(1 / 64, 1.0, keys)
+    elif case["distribution"] == "opposed":
+        q_t, k_t = 8.0 * (0.25 + np.abs(q_t)), -8.0 * (0.25 + np.abs(k_t))
     v = rng.standard_normal((keys, depth))
     if case["distribution"] == "dominant":
         v[rng.integers(0, keys)] *= 1024.0
