@@ -28,14 +28,17 @@ from pipeline.store.records import (
 from pipeline.store.transport import Command, Row, Transport
 from pipeline.types import Call, CallEnd, Completion, ProviderBatch, Usage
 
-__all__ = ["CostGroup", "Ledger"]
+__all__ = ["CostGroup", "Ledger", "Write"]
 
 #: What costs can be listed by. ``day`` is the UTC day on which a call started.
 CostGroup = Literal["day", "provider", "model", "role", "submission", "criterion", "grading"]
 
 
-class _Write(Protocol):
-    def __call__(self, commands: Sequence[Command], *, wait: bool = False) -> None: ...
+class Write(Protocol):
+    """How the parts of a store write: refused where it is read-only."""
+
+    def __call__(self, commands: Sequence[Command], *, wait: bool = False) -> None:
+        """Queue `commands`; with `wait`, return once they are committed."""
 
 
 class Ledger:
@@ -45,7 +48,7 @@ class Ledger:
     surrogate, a time has no time zone, or an amount is negative or absurd; nothing of that call is written.
     """
 
-    def __init__(self, transport: Transport, write: _Write) -> None:
+    def __init__(self, transport: Transport, write: Write) -> None:
         """Read through `transport` and write through `write`, the store's own."""
         self._transport = transport
         self._write = write

@@ -22,6 +22,7 @@ __all__ = [
     "BatchEvent",
     "BatchSummary",
     "CostLine",
+    "DeskItem",
     "Document",
     "DoubtfulCall",
     "GradingState",
@@ -160,3 +161,18 @@ class CostLine(Frozen):
     """An open call counts with what was set aside for it."""
     possibly_twice_cost: int
     """Part of `cost`: of lost calls, and of open ones that a later call asked again."""
+
+
+class DeskItem(Frozen):
+    """A review as the desk needs it: enough to draw, list and link it."""
+
+    review: Review
+    submission_id: str
+    task_id: str
+    origin: str
+    """Where the submission came from; reviewers see a pseudonym instead."""
+    destination: Destination | None
+    verdict: Verdict | None
+    rubric: str
+    """Content hash of the rubric it is judged by."""
+    decided: bool

@@ -1,0 +1,255 @@
+"""The review desk: who gets which submission, what they say of it, and when that becomes a decision.
+
+Everything here holds without HTTP: the web's routes, the HTTP API and tests call these methods. One process
+keeps a desk; whatever it knows it can read again from the store's events, and does when it starts.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import datetime
+
+from pipeline.review.places import Place, QueueState
+from pipeline.store import Store
+from pipeline.types import (
+    Account,
+    Answer,
+    Assessment,
+    Decision,
+    DeskEvent,
+    DeskSettings,
+    Pick,
+    Revision,
+    Rubric,
+    SavedDraft,
+)
+
+__all__ = ["Desk"]
+
+
+class Desk:
+    """One desk over one store; any number of threads may use it.
+
+    Every method that acts for a person takes the account and checks what its role and its history allow; one
+    that is not allowed raises `DeskError` and changes nothing. Methods that return a place return it as it is
+    afterwards. Ids called `key` make a request safe to send again: the same key is the same request.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], datetime] | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Read what the store knows; `clock` (UTC) and `chance` are for tests."""
+        raise NotImplementedError
+
+    # The queue
+
+    def refresh(self) -> None:
+        """Take in reviews that were opened and decided elsewhere, free what is overdue, and draw audits."""
+        raise NotImplementedError
+
+    def describe_queue(self, account: Account) -> QueueState:
+        """Return what the queue's page says to `account`."""
+        raise NotImplementedError
+
+    def draw(self, account: Account, *, key: str) -> Place | None:
+        """Hand `account` the next item and lease it, or return None when there is none for them.
+
+        What they have begun comes first. Nobody is served a review they took part in, a task outside their
+        skills, or an author they have a conflict with; adjudicators are served adjudications first.
+
+        Raises:
+            DeskError: ``forbidden``; ``paused``.
+        """
+        raise NotImplementedError
+
+    def open(self, account: Account, review_id: str, slot: int) -> Place:
+        """Return a place to its holder, renewing the lease, or to whoever finished it.
+
+        One whose lease ran out is leased again if nobody else has it meanwhile.
+
+        Raises:
+            DeskError: ``unknown``; ``forbidden`` if it is another's; ``not_held`` if another holds it now.
+        """
+        raise NotImplementedError
+
+    def renew(self, account: Account, review_id: str, slot: int, lease_id: str) -> Place:
+        """Extend the lease: somebody is at work.
+
+        Raises:
+            DeskError: ``lease_lost``.
+        """
+        raise NotImplementedError
+
+    def hand_back(
+        self, account: Account, review_id: str, slot: int, lease_id: str, *, reason: str, skip: bool
+    ) -> None:
+        """Free a place before it is committed; one that is skipped is not served to this person again."""
+        raise NotImplementedError
+
+    # Blind, then final
+
+    def save_draft(
+        self, account: Account, lease_id: str, draft: SavedDraft, *, idle_removed_seconds: float = 0
+    ) -> SavedDraft:
+        """Keep what has been written so far and renew the lease.
+
+        A draft that comes after its lease ran out is kept all the same, and the place leased again if nobody
+        has it; where another has it the draft is kept and ``lease_lost`` says so.
+
+        Raises:
+            DeskError: ``stale_revision`` if a newer revision is there (the message says which);
+                ``lease_lost``; ``already_committed`` for a blind draft after the commit; ``invalid``.
+        """
+        raise NotImplementedError
+
+    def commit(
+        self,
+        account: Account,
+        review_id: str,
+        slot: int,
+        lease_id: str,
+        assessment: Assessment,
+        *,
+        rubric: str,
+        seconds: float,
+        key: str,
+        picks: dict[str, Pick] | None = None,
+        rubric_change: str = "",
+    ) -> Place:
+        """Make the blind assessment: for good, journalled on return. From now on its maker sees the judge's.
+
+        Args:
+            rubric: Content hash of the rubric that the form was made from.
+            picks: Of an adjudication, one per criterion that a person levels.
+            rubric_change: Of an adjudication.
+
+        Raises:
+            DeskError: ``incomplete`` (every missing or wrong answer is listed), ``stale_rubric``,
+                ``lease_lost``, ``already_committed``.
+        """
+        raise NotImplementedError
+
+    def finish(
+        self,
+        account: Account,
+        review_id: str,
+        slot: int,
+        assessment: Assessment,
+        *,
+        revisions: tuple[Revision, ...],
+        seconds: float,
+        key: str,
+    ) -> Place:
+        """Make the final assessment. It becomes a decision once no place is open and undoing is over.
+
+        Raises:
+            DeskError: ``not_committed``; ``incomplete``, also where a level differs from the blind one
+                without a revision that says why; ``already_decided``.
+        """
+        raise NotImplementedError
+
+    def undo(self, account: Account, review_id: str, slot: int, *, key: str) -> Place:
+        """Take the final assessment back; the place is committed again.
+
+        Raises:
+            DeskError: ``too_late`` after `DeskSettings.undo_seconds`; ``already_decided``.
+        """
+        raise NotImplementedError
+
+    def flag(self, account: Account, review_id: str, slot: int, reason: str, *, key: str) -> None:
+        """Ask a lead to look at an item."""
+        raise NotImplementedError
+
+    # What a place is judged by
+
+    def rubric_of(self, review_id: str) -> Rubric:
+        """Return the rubric of a review; it never changes under it."""
+        raise NotImplementedError
+
+    def asked_criteria(self, review_id: str) -> tuple[str, ...]:
+        """Return the criteria that a person levels: those whose level no check settled."""
+        raise NotImplementedError
+
+    def settled_answers(self, review_id: str) -> dict[str, Answer]:
+        """Return the levels that checks settled, which people see and may object to."""
+        raise NotImplementedError
+
+    def others(self, account: Account, review_id: str) -> list[tuple[str, Assessment]]:
+        """Return the final assessments of other people as A and B, in an order that chance chose.
+
+        Only for an adjudicator who holds the adjudication, or once the review is decided.
+
+        Raises:
+            DeskError: ``forbidden``.
+        """
+        raise NotImplementedError
+
+    # Leads
+
+    def place(self, review_id: str, slot: int) -> Place:
+        """Return any place, without its draft.
+
+        Raises:
+            DeskError: ``unknown``.
+        """
+        raise NotImplementedError
+
+    def list_places(self) -> list[Place]:
+        """Return every place that is not decided, oldest first, without drafts."""
+        raise NotImplementedError
+
+    def list_flags(self) -> list[DeskEvent]:
+        """Return flags and objections' commits of reviews that are not decided, newest first."""
+        raise NotImplementedError
+
+    def take_back(self, lead: Account, review_id: str, slot: int, reason: str, *, key: str) -> None:
+        """Free a place that somebody holds; the draft stays with them."""
+        raise NotImplementedError
+
+    def unblind(self, lead: Account, review_id: str, reason: str, *, key: str) -> str:
+        """Return where a submission came from, once the reason is on record."""
+        raise NotImplementedError
+
+    def plant(self, lead: Account, review_id: str, levels: dict[str, int], *, key: str) -> None:
+        """Make a decided review a gold item with known levels; none for it to be one no longer."""
+        raise NotImplementedError
+
+    def settings(self) -> DeskSettings:
+        """Return how the desk is run now."""
+        raise NotImplementedError
+
+    def change_settings(self, lead: Account, settings: DeskSettings) -> None:
+        """Run the desk differently from now on."""
+        raise NotImplementedError
+
+    # Decisions
+
+    def list_due(self) -> list[str]:
+        """Return reviews that are concluded and whose time to undo is over, and that no lead holds back."""
+        raise NotImplementedError
+
+    def decide(self, review_id: str) -> Decision:
+        """Make the decision of a concluded review and keep it in the store for good.
+
+        Where two agree within one level the lower level counts; an adjudication counts alone. What nobody
+        could judge is unscored.
+
+        Raises:
+            DeskError: ``incomplete`` if it is not concluded; ``already_decided``.
+        """
+        raise NotImplementedError
+
+    def decide_due(self) -> list[Decision]:
+        """Make every decision that is due; the graph's side then releases the grades."""
+        raise NotImplementedError
+
+    # Time
+
+    def pseudonym(self, review_id: str) -> str:
+        """Return the name under which the author of a review's submission is known here."""
+        raise NotImplementedError

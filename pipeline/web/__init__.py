@@ -1,0 +1,1 @@
+"""The review desk and dashboards over HTTP: knows services, not LangGraph."""

@@ -1,0 +1,1 @@
+"""The same actions for other front ends: JSON, bearer tokens, no cookies."""

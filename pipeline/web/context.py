@@ -1,0 +1,48 @@
+"""What routes work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fastapi import Request
+
+from pipeline.review.accounts import Accounts
+from pipeline.review.desk import Desk
+from pipeline.store import Store
+
+__all__ = ["Context", "Options", "context_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How the desk is served.
+
+    Attributes:
+        prefix: Path that a proxy serves it under, such as ``/desk``; empty for the root.
+        secure_cookies: Whether browsers send cookies over HTTPS only.
+        identity_header: Header in which a trusted proxy names who is there; empty for local accounts.
+        trusted_proxies: Addresses whose header is believed.
+        session_hours: How long somebody stays logged in without doing anything.
+    """
+
+    prefix: str = ""
+    secure_cookies: bool = False
+    identity_header: str = ""
+    trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    session_hours: float = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One desk, its store and its accounts; routes get it from the application's state."""
+
+    store: Store
+    desk: Desk
+    accounts: Accounts
+    options: Options = field(default_factory=Options)
+
+
+def context_of(request: Request) -> Context:
+    """Return the context of the application that serves `request`."""
+    found: Context = request.app.state.context
+    return found
