@@ -48,6 +48,7 @@ _USAGE_FAULTS: Final = frozenset(
         "bad_models_file",
         "bad_seed",
         "foreign_database",
+        "invalid",
         "invalid_decision",
         "invalid_setup",
         "missing_path",

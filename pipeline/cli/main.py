@@ -21,6 +21,7 @@ COMMANDS = {
     "show": "pipeline.cli.show",
     "feedback": "pipeline.cli.feedback",
     "review": "pipeline.cli.review",
+    "accounts": "pipeline.cli.accounts",
     "replay": "pipeline.cli.replay",
     "report": "pipeline.cli.report",
     "costs": "pipeline.cli.costs",

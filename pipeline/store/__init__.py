@@ -1,5 +1,6 @@
 """The store: one DuckDB file, its journal and its owner. The only place with SQL."""
 
+from pipeline.store.desk import DeskRecords
 from pipeline.store.errors import StoreError
 from pipeline.store.ledger import CostGroup, Ledger
 from pipeline.store.opening import open_store
@@ -7,8 +8,10 @@ from pipeline.store.records import (
     BatchEvent,
     BatchSummary,
     CostLine,
+    DeskItem,
     Document,
     DoubtfulCall,
+    DraftLevel,
     GradingState,
     GradingSummary,
     ProviderBatchEvent,
@@ -24,8 +27,11 @@ __all__ = [
     "BatchSummary",
     "CostGroup",
     "CostLine",
+    "DeskItem",
+    "DeskRecords",
     "Document",
     "DoubtfulCall",
+    "DraftLevel",
     "GradingState",
     "GradingSummary",
     "Ledger",

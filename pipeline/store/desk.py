@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from pipeline.store.desk_rows import (
+    activity_commands,
+    draft_commands,
+    event_commands,
+    place_of_draft,
+    record_commands,
+)
 from pipeline.store.ledger import Write
-from pipeline.store.records import DeskItem
-from pipeline.store.transport import Transport
-from pipeline.types import Activity, DeskEvent, Frozen, SavedDraft
+from pipeline.store.records import DeskItem, GradingSummary
+from pipeline.store.rows import read_summary
+from pipeline.store.storable import require_zone, to_json
+from pipeline.store.transport import Row, Transport
+from pipeline.types import Activity, DeskEvent, Frozen, Review, SavedDraft
 
 __all__ = ["DeskRecords"]
 
@@ -17,12 +26,17 @@ Record = TypeVar("Record", bound=Frozen)
 
 
 class DeskRecords:
-    """The desk's part of one store; any number of threads may use it, as they may the store."""
+    """The desk's part of one store; any number of threads may use it, as they may the store.
 
-    def __init__(self, transport: Transport, write: Write) -> None:
+    Every write raises StoreError when the store is read-only or closed, and when a text holds a lone
+    surrogate, a time has no time zone, or a number is absurd; nothing of that call is written.
+    """
+
+    def __init__(self, transport: Transport, write: Write, refuse_if_read_only: Callable[[], None]) -> None:
         """Read through `transport` and write through `write`, the store's own."""
         self._transport = transport
         self._write = write
+        self._refuse_if_read_only = refuse_if_read_only
 
     # Events
 
@@ -33,54 +47,103 @@ class DeskRecords:
         disk when this returns, whatever `wait` says. An event whose id is known is ignored.
 
         Raises:
-            StoreError: If the store is read-only or closed, or an id is known with another content.
+            StoreError: If the store is read-only or closed, an id is known with another content
+                (``event_conflict``), or a person's work is on an unknown review; nothing is kept then.
         """
-        raise NotImplementedError
+        self._refuse_if_read_only()
+        for event in events:
+            event_commands(event)
+        if events:
+            self._transport.record([to_json(event) for event in events], wait=wait)
 
     def list_events(self, after: int = 0) -> list[tuple[int, DeskEvent]]:
         """Return events with their number in the order they were kept, those numbered after `after`."""
-        raise NotImplementedError
+        return [
+            (number, DeskEvent.model_validate_json(body))
+            for number, body in self._select("desk_events", after)
+        ]
 
     def list_events_of(self, review_id: str) -> list[DeskEvent]:
         """Return the events of a review, in the order they were kept."""
-        raise NotImplementedError
+        found = self._select("desk_events_of_review", review_id)
+        return [DeskEvent.model_validate_json(body) for (body,) in found]
 
-    def list_items(self, known: Iterable[str] = ()) -> list[DeskItem]:
-        """Return what is in the queue or was, oldest first, but for reviews whose ids are `known`."""
-        raise NotImplementedError
+    # The queue
+
+    def list_items(self, after: int = 0) -> list[tuple[int, DeskItem]]:
+        """Return what is in the queue or was, with its number in the order it came, numbered after `after`.
+
+        A review whose grading was lost is left out.
+        """
+        return [(row[0], _read_item(row)) for row in self._select("desk_items", after)]
+
+    def list_accepted(self, after: int = 0) -> list[tuple[int, GradingSummary]]:
+        """Return gradings whose grade stands alone, with its number in the order grades were kept.
+
+        Those are the graded ones without any review, an audit included; numbered after `after`.
+        """
+        return [(number, read_summary(row)) for number, *row in self._select("desk_accepted", after)]
 
     def list_decided_ids(self) -> set[str]:
         """Return ids of all reviews that have a decision."""
-        raise NotImplementedError
+        return {row[0] for row in self._select("desk_decided")}
 
     # Drafts and activity
 
     def save_draft(self, draft: SavedDraft, *, wait: bool = True) -> None:
         """Keep a draft as the newest of its place and account."""
-        raise NotImplementedError
+        require_zone(draft.saved_at, f"the draft of {draft.account} on {draft.review_id}: its time")
+        self._write(draft_commands(draft), wait=wait)
 
     def find_draft(self, review_id: str, slot: int, account: str) -> SavedDraft | None:
-        """Return the newest draft, or None."""
-        raise NotImplementedError
+        """Return the draft that was kept last, committed or not, or None."""
+        row = self._transport.find("desk_drafts", [place_of_draft(review_id, slot, account)])
+        return SavedDraft.model_validate_json(row[-1]) if row is not None else None
 
     def add_activity(self, activity: Activity) -> None:
-        """Keep a stretch of work."""
-        raise NotImplementedError
+        """Keep a stretch of work; the very same one again is ignored."""
+        self._write(activity_commands(activity))
 
     def list_activity(self, account: str | None = None, since: datetime | None = None) -> list[Activity]:
-        """Return stretches of work, oldest first; of everybody, or of one account."""
-        raise NotImplementedError
+        """Return stretches of work that began at or after `since`, oldest first.
+
+        Args:
+            account: Whose; None for everybody's.
+            since: Default: ever.
+        """
+        if since is not None:
+            require_zone(since, "a time to list work from")
+        found = self._select("desk_activity", account, since)
+        return [Activity.model_validate_json(body) for (body,) in found]
 
     # Small records: the newest under a key counts, the older ones stay
 
     def save_record(self, kind: str, key: str, record: Frozen, *, wait: bool = True) -> None:
         """Keep `record` as the newest of its kind and key, such as ``account`` and a name."""
-        raise NotImplementedError
+        self._write(record_commands(kind, key, record), wait=wait)
 
     def find_record(self, kind: str, key: str, model: type[Record]) -> Record | None:
-        """Return the newest record of a kind and key, or None."""
-        raise NotImplementedError
+        """Return the newest record of a kind and key, committed or not, or None."""
+        row = self._transport.find("desk_records", [kind, key])
+        return model.model_validate_json(row[-1]) if row is not None else None
 
     def list_records(self, kind: str, model: type[Record]) -> list[Record]:
         """Return the newest record of every key of a kind, by key."""
-        raise NotImplementedError
+        return [model.model_validate_json(body) for (body,) in self._select("desk_records", kind)]
+
+    def _select(self, query: str, *parameters: Any) -> list[Row]:
+        return self._transport.select(query, parameters)
+
+
+def _read_item(row: Row) -> DeskItem:
+    _, body, submission_id, task_id, origin, destination, verdict, rubric, decided = row
+    return DeskItem(
+        review=Review.model_validate_json(body),
+        submission_id=submission_id,
+        task_id=task_id,
+        origin=origin or "",
+        destination=destination,
+        verdict=verdict,
+        rubric=rubric or "",
+        decided=decided,
+    )

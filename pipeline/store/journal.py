@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,13 @@ class Entry:
 
     seq: int
     kind: str
-    """``batch`` or ``decision``."""
+    """``batch``, ``decision`` or ``desk``."""
     body: dict[str, Any]
     hash: str
 
 
 class Journal:
-    """Reads the journal once, then appends to it."""
+    """Reads the journal once, then appends to it, for any number of threads."""
 
     def __init__(self, path: Path) -> None:
         """Read the journal at `path`, which need not exist; a torn last line is moved to a ``.torn`` file.
@@ -44,6 +45,7 @@ class Journal:
             StoreError: If it cannot be read or repaired.
         """
         self._path = path
+        self._appending = threading.Lock()
         self.entries: list[Entry] = []
         self.notices: list[str] = []
         self._last_hash = _START
@@ -59,23 +61,24 @@ class Journal:
         Raises:
             StoreError: If it could not be written.
         """
-        seq = self._last_seq + 1
-        digest = _hash(seq, self._last_hash, kind, body)
-        line = json.dumps(
-            {"seq": seq, "prev": self._last_hash, "kind": kind, "body": body, "hash": digest},
-            ensure_ascii=False,
-        )
-        try:
-            is_new = not self._path.exists()
-            _append(self._path, line.encode() + b"\n")
-            if is_new:
-                _sync_folder(self._path.parent)
-        except OSError as error:
-            raise explain(error, self._path) from error
-        entry = Entry(seq, kind, body, digest)
-        self.entries.append(entry)
-        self._last_hash, self._last_seq = digest, seq
-        return entry
+        with self._appending:
+            seq = self._last_seq + 1
+            digest = _hash(seq, self._last_hash, kind, body)
+            line = json.dumps(
+                {"seq": seq, "prev": self._last_hash, "kind": kind, "body": body, "hash": digest},
+                ensure_ascii=False,
+            )
+            try:
+                is_new = not self._path.exists()
+                _append(self._path, line.encode() + b"\n")
+                if is_new:
+                    _sync_folder(self._path.parent)
+            except OSError as error:
+                raise explain(error, self._path) from error
+            entry = Entry(seq, kind, body, digest)
+            self.entries.append(entry)
+            self._last_hash, self._last_seq = digest, seq
+            return entry
 
     def _read(self) -> None:
         if not self._path.exists():

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from pipeline.store.errors import StoreError
 from pipeline.store.records import BatchEvent
-from pipeline.store.tables import TABLES
-from pipeline.store.transport import Command, Insert, Row
+from pipeline.store.storable import checked, require_zone, to_json
+from pipeline.store.transport import Command, Row
 from pipeline.types import Call, CallEnd, Completion, ProviderBatch
 
 __all__ = ["Asked", "call_commands", "end_commands", "event_commands", "provider_batch_commands"]
@@ -33,7 +33,7 @@ def call_commands(calls: Iterable[Call]) -> list[Command]:
     Raises:
         StoreError: If one cannot be stored.
     """
-    return _checked("calls", [_call_row(call) for call in calls])
+    return checked("calls", [_call_row(call) for call in calls])
 
 
 def end_commands(ends: Sequence[tuple[CallEnd, Completion | None]], asked: dict[str, Asked]) -> list[Command]:
@@ -43,9 +43,9 @@ def end_commands(ends: Sequence[tuple[CallEnd, Completion | None]], asked: dict[
         StoreError: If one cannot be stored.
     """
     answers = [
-        (*asked[end.call_id], end.call_id, _json(answer)) for end, answer in ends if answer is not None
+        (*asked[end.call_id], end.call_id, to_json(answer)) for end, answer in ends if answer is not None
     ]
-    return _checked("call_ends", [_end_row(end) for end, _ in ends]) + _checked("answers", answers)
+    return checked("call_ends", [_end_row(end) for end, _ in ends]) + checked("answers", answers)
 
 
 def provider_batch_commands(batch: ProviderBatch, calls: Sequence[Call]) -> list[Command]:
@@ -58,10 +58,9 @@ def provider_batch_commands(batch: ProviderBatch, calls: Sequence[Call]) -> list
         raise StoreError("other_calls", f"the calls given with {batch.id} are not those that it lists")
     if len(set(batch.keys)) < len(batch.keys):
         raise StoreError("asked_twice", f"{batch.id} asks the same twice", remedy="ask each key once")
-    if batch.created_at.tzinfo is None:
-        raise StoreError("no_time_zone", f"{batch.id}: the time of its making has no time zone")
-    row = (batch.id, batch.provider, batch.model, batch.created_at, _json(batch))
-    return _checked("provider_batches", [row]) + call_commands(calls)
+    require_zone(batch.created_at, f"{batch.id}: the time of its making")
+    row = (batch.id, batch.provider, batch.model, batch.created_at, to_json(batch))
+    return checked("provider_batches", [row]) + call_commands(calls)
 
 
 def event_commands(batch_id: str, event: BatchEvent, provider_id: str | None, message: str) -> list[Command]:
@@ -71,12 +70,11 @@ def event_commands(batch_id: str, event: BatchEvent, provider_id: str | None, me
         StoreError: If it cannot be stored.
     """
     row = (f"pe-{secrets.token_hex(8)}", batch_id, event, provider_id, message)
-    return _checked("provider_batch_events", [row])
+    return checked("provider_batch_events", [row])
 
 
 def _call_row(call: Call) -> Row:
-    if call.started_at.tzinfo is None:
-        raise StoreError("no_time_zone", f"{call.id}: the time of its start has no time zone")
+    require_zone(call.started_at, f"{call.id}: the time of its start")
     _check_amounts(call.id, estimated_cost=call.estimated_cost)
     return (
         call.id,
@@ -90,7 +88,7 @@ def _call_row(call: Call) -> Row:
         call.batch_id,
         call.started_at,
         call.estimated_cost,
-        _json(call),
+        to_json(call),
     )
 
 
@@ -112,26 +110,3 @@ def _check_amounts(call_id: str, **amounts: int) -> None:
             raise StoreError(
                 "bad_amount", f"{call_id}: {name} is {amount}, which is not between 0 and {_MOST}"
             )
-
-
-def _json(model: Call | Completion | ProviderBatch) -> str:
-    try:
-        return model.model_dump_json()
-    except ValueError as error:
-        raise _unstorable(type(model).__name__.lower(), error) from error
-
-
-def _checked(table: str, rows: Sequence[Row]) -> list[Command]:
-    # Here and not only by the writer: a client keeps what it sent, to send it again to the next owner.
-    for row in rows:
-        try:
-            TABLES[table].check(row)
-        except ValueError as error:
-            raise _unstorable(table, error) from error
-    return [Insert(table, list(rows))] if rows else []
-
-
-def _unstorable(what: str, error: ValueError) -> StoreError:
-    if "surrogate" in str(error):
-        return StoreError("bad_text", f"{what}: the text holds a lone surrogate, which no database takes")
-    return StoreError("bad_rows", f"{what}: {' '.join(str(error).split())}")

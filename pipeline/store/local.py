@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 
 from pipeline.store.connection import connect
+from pipeline.store.desk_rows import event_body, event_commands
 from pipeline.store.errors import StoreError, explain
 from pipeline.store.journal import Journal
 from pipeline.store.presence import Presence
@@ -24,7 +25,7 @@ from pipeline.store.snapshot import publish_snapshot
 from pipeline.store.tables import TABLES
 from pipeline.store.transport import Command, Row
 from pipeline.store.writer import Writer
-from pipeline.types import Decision, Review
+from pipeline.types import Decision, DeskEvent, Review
 
 __all__ = ["LocalTransport", "journal_path"]
 
@@ -49,6 +50,7 @@ class LocalTransport:
         create(path)
         self._connection = connect(path)
         self._journaling = threading.Lock()
+        self._recording = threading.Lock()
         self._cache: OrderedDict[tuple[str, tuple[Any, ...]], Row] = OrderedDict()
         self._cache_lock = threading.Lock()
         try:
@@ -126,6 +128,47 @@ class LocalTransport:
             review = Review.model_validate_json(row[-1])
             entry = self._journal.append("decision", decision_body(review, made))
             self.write([*decision_commands(made), mark(entry)], wait=True)
+
+    def record(self, events: Sequence[str], *, wait: bool = True) -> None:
+        """Journal a person's work, then store the events; those that are known are not stored again."""
+        made = [DeskEvent.model_validate_json(event) for event in events]
+        # Not the lock of decisions: nobody at the desk waits while a batch is closed or a copy is made.
+        with self._recording:
+            new = self._sift(made)
+            reviews = {event.id: self._review_of(event) for event in new if event.is_human_work}
+            commands: list[Command] = []
+            for event in new:
+                commands += event_commands(event)
+                if event.is_human_work:
+                    commands.append(mark(self._journal.append("desk", event_body(event, reviews[event.id]))))
+            if commands:
+                self.write(commands)
+        # Also where nothing is new: what was known may still be on its way.
+        if wait or any(event.is_human_work for event in made):
+            self.flush()
+
+    def _sift(self, events: Sequence[DeskEvent]) -> list[DeskEvent]:
+        """Return those of `events` that are not known, each once; refuse one that contradicts a known one."""
+        new: dict[str, DeskEvent] = {}
+        for event in events:
+            known = new.get(event.id)
+            if known is None and (row := self.find("desk_events", [event.id])) is not None:
+                known = DeskEvent.model_validate_json(row[-1])
+            if known is None:
+                new[event.id] = event
+            elif known != event:
+                raise StoreError(
+                    "event_conflict",
+                    f"event {event.id} is known already with another content: {known.action.kind} by "
+                    f"{known.actor} on {known.review_id}; an event is never overwritten",
+                )
+        return list(new.values())
+
+    def _review_of(self, event: DeskEvent) -> Review:
+        row = self.find("reviews", [event.review_id])
+        if row is None:
+            raise StoreError("unknown_review", f"there is no review {event.review_id}")
+        return Review.model_validate_json(row[-1])
 
     def close_batch(self, batch_id: str) -> None:
         """Commit, then journal what the batch came to, then mark the entry as whole."""

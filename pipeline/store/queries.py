@@ -49,7 +49,8 @@ QUERIES = {
         "SELECT r.grading_id FROM reviews r JOIN decisions d ON d.review_id = r.id"
         " JOIN gradings g ON g.id = r.grading_id"
         " WHERE NOT EXISTS (SELECT 1 FROM grades f WHERE f.grading_id = r.grading_id)"
-        " AND NOT EXISTS (SELECT 1 FROM reviews w WHERE w.grading_id = r.grading_id"
+        " AND r.kind = 'route'"
+        " AND NOT EXISTS (SELECT 1 FROM reviews w WHERE w.grading_id = r.grading_id AND w.kind = 'route'"
         " AND NOT EXISTS (SELECT 1 FROM decisions e WHERE e.review_id = w.id))"
         " GROUP BY r.grading_id ORDER BY min(d.decided_at), r.grading_id",
         (*_REVIEW_TABLES, "grades"),
@@ -145,6 +146,7 @@ QUERIES = {
         " UNION ALL SELECT 'scores', count(*) FROM scores SEMI JOIN linked USING (stage, key)"
         " UNION ALL SELECT 'case_results', count(*) FROM case_results SEMI JOIN linked USING (stage, key)"
         " UNION ALL SELECT 'reviews', count(*) FROM reviews SEMI JOIN wanted USING (grading_id)"
+        " WHERE kind = 'route'"
         " UNION ALL SELECT 'routes', count(*) FROM routes_current SEMI JOIN wanted USING (grading_id)"
         " UNION ALL SELECT 'grades', count(*) FROM grades_current SEMI JOIN wanted USING (grading_id)",
         _RESULT_TABLES,
@@ -169,6 +171,13 @@ QUERIES = {
         " SEMI JOIN (SELECT unnest($1::VARCHAR[]) AS id) w ON w.id = c.grading_id"
         """ WHERE c.stage = 'judge' AND contains(c.output, '"fault":{"owner":"environment"')""",
         ("stages", "stage_links"),
+    ),
+    "draft_levels": Query(
+        "SELECT c.grading_id, s.criterion, s.level, s.source FROM stages_current c"
+        " SEMI JOIN (SELECT unnest($1::VARCHAR[]) AS id) w ON w.id = c.grading_id"
+        " JOIN scores s ON s.stage = c.stage AND s.key = c.key WHERE c.stage = 'judge'"
+        " ORDER BY c.grading_id, s.position",
+        ("stages", "stage_links", "scores"),
     ),
     "spent": Query(
         "SELECT coalesce(sum(coalesce(e.cost, c.estimated_cost)), 0)::BIGINT"
@@ -218,6 +227,60 @@ QUERIES = {
     "costs_by_criterion": Query(
         f"SELECT criterion AS value, {_SUMS} FROM criterion_costs GROUP BY value ORDER BY value",  # noqa: S608
         _CALL_TABLES,
+    ),
+    # Queue and events are followed by their numbers: with nothing new, these cost next to nothing.
+    "desk_items": Query(
+        "WITH new AS MATERIALIZED (SELECT seq, id, grading_id, body FROM reviews WHERE seq > $1)"
+        " SELECT n.seq, n.body, g.submission_id, s.task_id, o.origin, t.destination,"
+        " coalesce(v.verdict, s.refusal), json_extract_string(g.body, '$.fingerprint.rubric'),"
+        " EXISTS (SELECT 1 FROM decisions d WHERE d.review_id = n.id)"
+        " FROM new n JOIN gradings g ON g.id = n.grading_id JOIN submissions s ON s.id = g.submission_id"
+        " LEFT JOIN (SELECT i.grading_id, arg_max(i.origin, b.opened_at) AS origin FROM batch_items i"
+        " SEMI JOIN new USING (grading_id) JOIN batches b ON b.id = i.batch_id"
+        " GROUP BY i.grading_id) o ON o.grading_id = n.grading_id"
+        " LEFT JOIN (SELECT grading_id, arg_max(destination, seq) AS destination FROM routes"
+        " SEMI JOIN new USING (grading_id) GROUP BY grading_id) t ON t.grading_id = n.grading_id"
+        " LEFT JOIN (SELECT l.grading_id, arg_max(k.verdict, l.seq) AS verdict FROM stage_links l"
+        " SEMI JOIN new USING (grading_id) JOIN stages k ON k.stage = l.stage AND k.key = l.key"
+        " WHERE k.verdict IS NOT NULL GROUP BY l.grading_id) v ON v.grading_id = n.grading_id"
+        " ORDER BY n.seq",
+        (*_REVIEW_TABLES, "submissions", "batches", "batch_items", "routes", "stages", "stage_links"),
+    ),
+    "desk_accepted": Query(
+        "WITH new AS MATERIALIZED (SELECT grading_id, max(seq) AS seq, arg_max(verdict, seq) AS verdict,"
+        " arg_max({'value': overall}, seq).value AS overall, arg_max({'value': passed}, seq).value AS passed"
+        " FROM grades WHERE seq > $1 AND NOT EXISTS"
+        " (SELECT 1 FROM reviews r WHERE r.grading_id = grades.grading_id) GROUP BY grading_id)"
+        " SELECT n.seq, n.grading_id, g.submission_id, s.task_id, o.origin, 'graded', n.verdict, n.overall,"
+        " n.passed, t.destination, t.reason, NULL"
+        " FROM new n JOIN gradings g ON g.id = n.grading_id LEFT JOIN submissions s ON s.id = g.submission_id"
+        " LEFT JOIN (SELECT i.grading_id, arg_max(i.origin, b.opened_at) AS origin FROM batch_items i"
+        " SEMI JOIN new USING (grading_id) JOIN batches b ON b.id = i.batch_id"
+        " GROUP BY i.grading_id) o ON o.grading_id = n.grading_id"
+        " LEFT JOIN (SELECT grading_id, arg_max(destination, seq) AS destination,"
+        " arg_max(reason, seq) AS reason FROM routes"
+        " SEMI JOIN new USING (grading_id) GROUP BY grading_id) t ON t.grading_id = n.grading_id"
+        " ORDER BY n.seq",
+        ("grades", "reviews", "gradings", "submissions", "batches", "batch_items", "routes"),
+    ),
+    "desk_decided": Query("SELECT review_id FROM decisions", ("decisions",)),
+    "desk_events": Query("SELECT seq, body FROM desk_events WHERE seq > $1 ORDER BY seq", ("desk_events",)),
+    "desk_events_of_review": Query(
+        "SELECT body FROM desk_events WHERE review_id = $1 ORDER BY seq", ("desk_events",)
+    ),
+    "desk_events_with_reviews": Query(
+        "SELECT e.body, r.body FROM desk_events e LEFT JOIN reviews r ON r.id = e.review_id ORDER BY e.seq",
+        ("desk_events", "reviews"),
+    ),
+    "desk_activity": Query(
+        "SELECT body FROM desk_activity WHERE ($1::VARCHAR IS NULL OR account = $1)"
+        " AND ($2::TIMESTAMPTZ IS NULL OR started_at >= $2::TIMESTAMPTZ) ORDER BY started_at, id",
+        ("desk_activity",),
+    ),
+    "desk_records": Query(
+        "SELECT arg_max(body, seq) FROM desk_records WHERE kind = $1 GROUP BY key ORDER BY key",
+        ("desk_records",),
+        keyed=True,
     ),
     # One condition and no LIMIT: with more of either DuckDB scans the table instead of using its index.
     # Threads have few checkpoints.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pipeline.types import (
     CaseResult,
@@ -25,6 +25,7 @@ __all__ = [
     "DeskItem",
     "Document",
     "DoubtfulCall",
+    "DraftLevel",
     "GradingState",
     "GradingSummary",
     "ProviderBatchEvent",
@@ -176,3 +177,14 @@ class DeskItem(Frozen):
     rubric: str
     """Content hash of the rubric it is judged by."""
     decided: bool
+
+
+class DraftLevel(NamedTuple):
+    """What a draft says of one criterion."""
+
+    grading_id: str
+    criterion: str
+    level: int | None
+    """None when unscored."""
+    source: str
+    """``check:<id>`` or ``judge``."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.store.desk_rows import event_body, event_commands
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.reader import Reader
 from pipeline.store.rows import decision_commands, review_commands
 from pipeline.store.transport import Command, Insert
 from pipeline.store.writer import Writer
-from pipeline.types import Decision, Review
+from pipeline.types import Decision, DeskEvent, Review
 
 __all__ = ["Recovery", "count_rows", "decision_body", "mark", "recover"]
 
@@ -31,7 +32,7 @@ class Recovery:
 
 
 def recover(journal: Journal, reader: Reader, writer: Writer) -> Recovery:
-    """Name what the tables have lost since the journal was written, and bring back every decision.
+    """Name what the tables have lost since the journal was written, and bring back all work of people.
 
     A mark is committed after everything that its entry counts, and a damaged write-ahead log loses its
     end, never its middle. So an entry whose mark is there is whole, and only the others are compared.
@@ -42,11 +43,18 @@ def recover(journal: Journal, reader: Reader, writer: Writer) -> Recovery:
     marks = {row[0] for row in reader.select("marks")}
     found = Recovery(list(journal.notices))
     commands: list[Command] = []
+    brought_back: list[DeskEvent] = []
     for entry in journal.entries:
         if entry.kind == "batch":
             found.closed[entry.body["batch_id"]] = entry
-        elif entry.hash not in marks:
+        elif entry.hash in marks:
+            continue
+        elif entry.kind == "decision":
             commands += _replay(entry, reader, found)
+        else:
+            commands += _replay_event(entry, reader, brought_back)
+    if brought_back:
+        found.notices.append(_name_events(brought_back))
     for batch_id, entry in found.closed.items():
         if entry.hash in marks:
             continue
@@ -64,7 +72,10 @@ def recover(journal: Journal, reader: Reader, writer: Writer) -> Recovery:
 
 def mark(entry: Entry) -> Insert:
     """Return what notes that every row of `entry` is stored."""
-    subject = entry.body["batch_id"] if entry.kind == "batch" else entry.body["decision"]["review_id"]
+    subjects = {"batch": ("batch_id",), "decision": ("decision", "review_id"), "desk": ("event", "review_id")}
+    subject: Any = entry.body
+    for name in subjects[entry.kind]:
+        subject = subject[name]
     return Insert("journal_marks", [(entry.hash, entry.seq, entry.kind, subject)])
 
 
@@ -93,6 +104,26 @@ def _replay(entry: Entry, reader: Reader, found: Recovery) -> list[Command]:
             "back from the journal"
         )
     return commands
+
+
+def _replay_event(entry: Entry, reader: Reader, brought_back: list[DeskEvent]) -> list[Command]:
+    event = DeskEvent.model_validate(entry.body["event"])
+    commands: list[Command] = [mark(entry)]
+    if reader.find("desk_events", [event.id]) is None:
+        if entry.body["review"] is not None:
+            commands += review_commands(Review.model_validate(entry.body["review"]))
+        commands += event_commands(event)
+        brought_back.append(event)
+    return commands
+
+
+def _name_events(events: list[DeskEvent]) -> str:
+    reviews = sorted({event.review_id for event in events})
+    listed = ", ".join(reviews[:_NAMED]) + (", ..." if len(reviews) > _NAMED else "")
+    return (
+        f"{len(events)} events of the review desk, on {listed}, were missing and were brought back from the "
+        "journal"
+    )
 
 
 def _compare(entry: Entry, reader: Reader) -> str | None:
@@ -125,21 +156,44 @@ def _compare(entry: Entry, reader: Reader) -> str | None:
 
 
 def _restore_journal(journal: Journal, reader: Reader, writer: Writer, lost: int) -> str:
-    """Write decisions that only the tables still have into the journal again, and say so."""
-    journaled = {entry.body["decision"]["review_id"] for entry in journal.entries if entry.kind == "decision"}
-    restored = 0
-    for decision_text, review_text in reader.select("decisions_with_reviews"):
-        decision = Decision.model_validate_json(decision_text)
-        if decision.review_id in journaled:
-            continue
-        review = Review.model_validate_json(review_text) if review_text else None
-        entry = journal.append("decision", decision_body(review, decision))
-        writer.submit([mark(entry)])
-        restored += 1
+    """Write what people did and only the tables still have into the journal again, and say so."""
+    restored = []
+    for what, entries in (
+        ("decisions", _lost_decisions(journal, reader)),
+        ("events of the review desk", _lost_events(journal, reader)),
+    ):
+        for entry in entries:
+            writer.submit([mark(entry)])
+        if entries:
+            restored.append(f"{len(entries)} {what}")
     writer.wait()
-    what = (
-        f"{restored} decisions were written to it again from the database"
+    what_was_done = (
+        f"{' and '.join(restored)} were written to it again from the database"
         if restored
         else "no decision is lost"
     )
-    return f"the journal lacks {lost} entries that the database has seen: {what}"
+    return f"the journal lacks {lost} entries that the database has seen: {what_was_done}"
+
+
+def _lost_decisions(journal: Journal, reader: Reader) -> list[Entry]:
+    journaled = {entry.body["decision"]["review_id"] for entry in journal.entries if entry.kind == "decision"}
+    entries = []
+    for decision_text, review_text in reader.select("decisions_with_reviews"):
+        decision = Decision.model_validate_json(decision_text)
+        if decision.review_id not in journaled:
+            entries.append(journal.append("decision", decision_body(_read_review(review_text), decision)))
+    return entries
+
+
+def _lost_events(journal: Journal, reader: Reader) -> list[Entry]:
+    journaled = {entry.body["event"]["id"] for entry in journal.entries if entry.kind == "desk"}
+    entries = []
+    for event_text, review_text in reader.select("desk_events_with_reviews"):
+        event = DeskEvent.model_validate_json(event_text)
+        if event.is_human_work and event.id not in journaled:
+            entries.append(journal.append("desk", event_body(event, _read_review(review_text))))
+    return entries
+
+
+def _read_review(text: str | None) -> Review | None:
+    return Review.model_validate_json(text) if text else None

@@ -87,6 +87,10 @@ class RemoteTransport:
         """Hand the decision to the owner."""
         self._request("decide", decision)
 
+    def record(self, events: Sequence[str], *, wait: bool = True) -> None:
+        """Hand events to the owner, and wait until they are committed: nobody would send them again."""
+        self._request("record", list(events))
+
     def close_batch(self, batch_id: str) -> None:
         """Let the owner close the batch."""
         self._request("close_batch", batch_id)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter
 from pydantic_core import from_json
 
-from pipeline.store.records import Document, StageRecord
+from pipeline.store.records import Document, GradingSummary, StageRecord
 from pipeline.store.transport import Command, Insert, Row
 from pipeline.types import (
     Batch,
@@ -36,6 +36,7 @@ __all__ = [
     "grade_commands",
     "grading_commands",
     "read_stage",
+    "read_summary",
     "review_commands",
     "route_commands",
     "stage_commands",
@@ -140,7 +141,14 @@ def read_stage(row: Row) -> StageRecord:
 
 def review_commands(review: Review) -> list[Command]:
     """Return what puts `review` into the queue."""
-    row = (review.id, review.grading_id, review.reason, review.opened_at, review.model_dump_json())
+    row = (
+        review.id,
+        review.grading_id,
+        review.reason,
+        review.opened_at,
+        review.kind,
+        review.model_dump_json(),
+    )
     return [Insert("reviews", [row])]
 
 
@@ -178,6 +186,24 @@ def grade_commands(grade: Grade) -> list[Command]:
         grade.model_dump_json(),
     )
     return [Insert("grades", [row])]
+
+
+def read_summary(row: Row) -> GradingSummary:
+    """Return the line about one grading behind a row of a query for summaries."""
+    grading, submission, task, origin, state, verdict, overall, passed, destination, reason, review = row
+    return GradingSummary(
+        grading_id=grading,
+        submission_id=submission,
+        task_id=task or "",
+        origin=origin or "",
+        state=state,
+        verdict=verdict,
+        overall=overall,
+        passed=passed,
+        destination=destination,
+        reason=reason or "",
+        review_id=review,
+    )
 
 
 def _filled(*inserts: Insert) -> list[Command]:

@@ -84,6 +84,7 @@ class Server:
             "write": self._write,
             "flush": transport.flush,
             "decide": transport.decide,
+            "record": transport.record,
             "close_batch": transport.close_batch,
             "is_batch_closed": transport.is_batch_closed,
             "snapshot": transport.snapshot,

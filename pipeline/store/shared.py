@@ -76,6 +76,10 @@ class SharedTransport:
         """See `Transport.decide`."""
         self._ask(lambda transport: transport.decide(decision))
 
+    def record(self, events: Sequence[str], *, wait: bool = True) -> None:
+        """See `Transport.record`."""
+        self._ask(lambda transport: transport.record(events, wait=wait))
+
     def close_batch(self, batch_id: str) -> None:
         """See `Transport.close_batch`."""
         self._ask(lambda transport: transport.close_batch(batch_id))

@@ -101,6 +101,10 @@ class SnapshotTransport:
         """Refuse."""
         self._refuse()
 
+    def record(self, events: Sequence[str], *, wait: bool = True) -> None:
+        """Refuse."""
+        self._refuse()
+
     def close_batch(self, batch_id: str) -> None:
         """Refuse."""
         self._refuse()

@@ -9,11 +9,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from pipeline.store import rows
+from pipeline.store.desk import DeskRecords
 from pipeline.store.errors import StoreError
 from pipeline.store.ledger import Ledger
 from pipeline.store.records import (
     BatchSummary,
     Document,
+    DraftLevel,
     GradingSummary,
     ReviewState,
     StageRecord,
@@ -43,6 +45,8 @@ class Store:
     """What opening found, one line each: missing rows, decisions brought back, the age of a snapshot."""
     ledger: Ledger
     """Calls to models: what was asked, answered and paid."""
+    desk: DeskRecords
+    """What the review desk keeps: events, drafts, activity, accounts and settings."""
 
     def __init__(self, transport: Transport, path: Path, *, read_only: bool = False) -> None:
         """Use `transport`; `pipeline.store.open_store` is what makes one."""
@@ -51,6 +55,7 @@ class Store:
         self.path = path
         self.notices = transport.list_notices()
         self.ledger = Ledger(transport, self._write)
+        self.desk = DeskRecords(transport, self._write, self._refuse_if_read_only)
 
     @property
     def is_owner(self) -> bool:
@@ -282,6 +287,10 @@ class Store:
         """Return those of `grading_ids` whose newest draft the environment kept from being made."""
         return {row[0] for row in self._select("unanswered", list(grading_ids))}
 
+    def list_draft_levels(self, grading_ids: Iterable[str]) -> list[DraftLevel]:
+        """Return what the newest drafts of `grading_ids` say of each criterion, in the rubric's order."""
+        return [DraftLevel(*row) for row in self._select("draft_levels", list(grading_ids))]
+
     # Reading for people
 
     def list_gradings(self, batch_id: str | None = None, limit: int | None = None) -> list[GradingSummary]:
@@ -290,7 +299,7 @@ class Store:
             found = self._select("summaries", _limit(limit))
         else:
             found = self._select("summaries_of_batch", batch_id, _limit(limit))
-        return [_read_summary(row) for row in found]
+        return [rows.read_summary(row) for row in found]
 
     def load_summary(self, grading_id: str) -> GradingSummary:
         """Return one line about a grading.
@@ -301,7 +310,7 @@ class Store:
         found = self._select("summary", grading_id)
         if not found:
             raise KeyError(grading_id)
-        return _read_summary(found[0])
+        return rows.read_summary(found[0])
 
     def list_gradings_of(self, submission_id: str) -> list[str]:
         """Return ids of the gradings of a submission, newest first."""
@@ -380,20 +389,3 @@ def _read_reviews(found: Iterable[Row]) -> list[ReviewState]:
         )
         for review, decision in found
     ]
-
-
-def _read_summary(row: Row) -> GradingSummary:
-    grading, submission, task, origin, state, verdict, overall, passed, destination, reason, review = row
-    return GradingSummary(
-        grading_id=grading,
-        submission_id=submission,
-        task_id=task or "",
-        origin=origin or "",
-        state=state,
-        verdict=verdict,
-        overall=overall,
-        passed=passed,
-        destination=destination,
-        reason=reason or "",
-        review_id=review,
-    )

@@ -186,7 +186,7 @@ _ALL = (
         "stage key position:integer case_name kind seed:integer verdict message worst_rel_l2:double",
     ),
     _table("artifacts", "sha256", "sha256 media_type size:bigint data:blob"),
-    _table("reviews", "id", "id grading_id reason opened_at:timestamptz body"),
+    _table("reviews", "id", "id grading_id reason opened_at:timestamptz kind body"),
     _table(
         "decisions",
         "review_id",
@@ -217,6 +217,19 @@ _ALL = (
     _table("answers", "key", "key provider model call_id body", sparse=True),
     _table("provider_batches", "id", "id provider model opened_at:timestamptz body"),
     _table("provider_batch_events", "id", "id batch_id event provider_id message", repeats=True),
+    _table(
+        "desk_events",
+        "id",
+        "id review_id slot:integer actor kind happened_at:timestamptz body",
+        sparse=True,
+    ),
+    _table("desk_drafts", "place", "place revision:integer body", repeats=True, sparse=True),
+    _table(
+        "desk_activity",
+        "id",
+        "id account review_id started_at:timestamptz ended_at:timestamptz active_seconds:double body",
+    ),
+    _table("desk_records", "kind key", "kind key body", by="key", repeats=True, sparse=True),
     _table(
         "checkpoints",
         "thread_id namespace checkpoint_id",

@@ -61,6 +61,15 @@ class Transport(Protocol):
             StoreError: If the review is unknown or already decided otherwise.
         """
 
+    def record(self, events: Sequence[str], *, wait: bool = True) -> None:
+        """Store events of the review desk (JSON of `pipeline.types.DeskEvent`); a person's work is journalled.
+
+        Known ids are ignored. Committed on return with `wait`, and always when another process is the owner.
+
+        Raises:
+            StoreError: If an id is known with another content, or a person's work is on an unknown review.
+        """
+
     def close_batch(self, batch_id: str) -> None:
         """Commit everything and journal the batch's row counts and hashes.
 

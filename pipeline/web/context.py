@@ -10,7 +10,7 @@ from pipeline.review.accounts import Accounts
 from pipeline.review.desk import Desk
 from pipeline.store import Store
 
-__all__ = ["Context", "Options", "context_of"]
+__all__ = ["Context", "Options", "context_of", "path_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +46,11 @@ def context_of(request: Request) -> Context:
     """Return the context of the application that serves `request`."""
     found: Context = request.app.state.context
     return found
+
+
+def path_of(request: Request) -> str:
+    """Return the path that is asked for, without the proxy's prefix; it may hold any characters."""
+    # Not `request.url`: that one also parses the host, which may be nonsense.
+    path: str = request.scope["path"]
+    prefix = context_of(request).options.prefix
+    return path.removeprefix(prefix) if path.startswith(f"{prefix}/") else path

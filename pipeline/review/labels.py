@@ -1,0 +1,221 @@
+"""Labels: what people said blind, one row per criterion. Statistics use nothing else."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+from typing import Final, Literal
+
+from pydantic import Field
+
+from pipeline.store import DeskItem, Store
+from pipeline.types import (
+    Answer,
+    Committed,
+    DeskEvent,
+    Frozen,
+    Purpose,
+    SlotOpened,
+    hash_text,
+)
+
+__all__ = [
+    "ImportedAssessment",
+    "Label",
+    "Labels",
+    "Source",
+    "hide_rater",
+    "keep_imported",
+    "read_labels",
+]
+
+#: Where a label was given.
+Source = Literal["desk", "label_studio", "argilla"]
+
+_KIND: Final = "imported_assessment"
+#: What others said is known to an adjudicator, a gold item's levels to whoever planted it, and a norming
+#: session is talked about: none of these is a review of the stream on its own.
+_INDEPENDENT: Final = frozenset({Purpose.FIRST, Purpose.SECOND})
+
+
+class Label(Frozen):
+    """What one person said blind about one criterion of one submission."""
+
+    review_id: str
+    slot: int | None
+    """None where it was given outside the desk."""
+    grading_id: str
+    """Empty, as task and submission are, where the grading was lost."""
+    submission_id: str
+    task_id: str
+    rubric: str
+    """Content hash of the rubric it was given under."""
+    criterion: str
+    state: Literal["judged", "cannot_judge"]
+    level: int | None
+    """None where it cannot be judged from the evidence, which is no level and in no mean."""
+    reason: str
+    rater: str
+    source: Source
+    purpose: Purpose | None
+    """None where it was given outside the desk."""
+    sampling: Literal["route", "audit"]
+    """``audit``: chance chose the submission among grades that stand alone."""
+    probability: float | None
+    """With which chance chose this place; None where a rule asked for it."""
+    seconds: float | None
+    """Active seconds of the whole assessment, all criteria together."""
+    at: datetime
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether it is a person's own view of a submission of the stream."""
+        return self.source == "desk" and self.purpose in _INDEPENDENT
+
+
+class ImportedAssessment(Frozen):
+    """What somebody said blind in another program; the newest of a review, rater and source counts."""
+
+    review_id: str
+    rater: str = Field(min_length=1, max_length=200)
+    source: Source
+    answers: dict[str, Answer]
+    rubric: str
+    """Content hash of the rubric that they were asked by."""
+    seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    at: datetime
+    imported_by: str
+    imported_at: datetime
+
+
+class Labels:
+    """The labels of one store.
+
+    Keep one per desk, it reads every event once; any number of threads may use it.
+    """
+
+    def __init__(self, store: Store) -> None:
+        """Follow the events of `store`."""
+        self._records = store.desk
+        self._lock = threading.Lock()
+        self._events_cursor = 0
+        self._items_cursor = 0
+        self._items: dict[str, DeskItem] = {}
+        self._opened: dict[tuple[str, int], SlotOpened] = {}
+        self._committed: dict[tuple[str, int], DeskEvent] = {}
+        self._labels: dict[tuple[str, int], tuple[Label, ...]] = {}
+
+    def read(self) -> list[Label]:
+        """Return every label: the desk's in the order of commits, then imported ones."""
+        with self._lock:
+            self._follow()
+            for place, event in self._committed.items():
+                if place not in self._labels and place[0] in self._items:
+                    self._labels[place] = self._read(event)
+            found = [
+                label
+                for place, event in self._committed.items()
+                for label in (self._labels.get(place) or self._read(event))
+            ]
+            imported = self._records.list_records(_KIND, ImportedAssessment)
+            return found + [label for assessment in imported for label in self._read_imported(assessment)]
+
+    def _follow(self) -> None:
+        for number, event in self._records.list_events(self._events_cursor):
+            self._events_cursor = number
+            place = (event.review_id, event.slot)
+            if isinstance(event.action, SlotOpened):
+                self._opened.setdefault(place, event.action)
+            elif isinstance(event.action, Committed):
+                self._committed.setdefault(place, event)
+        # After the events: every review that one of them is of is in the list by now.
+        for number, item in self._records.list_items(self._items_cursor):
+            self._items_cursor = number
+            self._items[item.review.id] = item
+
+    def _read(self, event: DeskEvent) -> tuple[Label, ...]:
+        committed = event.action
+        assert isinstance(committed, Committed)
+        opened = self._opened.get((event.review_id, event.slot))
+        item = self._items.get(event.review_id)
+        if opened is not None:
+            purpose, probability = opened.purpose, opened.probability
+        else:
+            purpose, probability = Purpose.FIRST, item.review.probability if item else None
+        return tuple(
+            _make_label(
+                event.review_id,
+                item,
+                criterion,
+                answer,
+                slot=event.slot,
+                rater=event.actor,
+                source="desk",
+                purpose=purpose,
+                probability=probability,
+                rubric=committed.rubric,
+                seconds=committed.seconds,
+                at=event.at,
+            )
+            for criterion, answer in committed.assessment.answers.items()
+        )
+
+    def _read_imported(self, assessment: ImportedAssessment) -> tuple[Label, ...]:
+        item = self._items.get(assessment.review_id)
+        return tuple(
+            _make_label(
+                assessment.review_id,
+                item,
+                criterion,
+                answer,
+                slot=None,
+                rater=assessment.rater,
+                source=assessment.source,
+                purpose=None,
+                probability=item.review.probability if item else None,
+                rubric=assessment.rubric,
+                seconds=assessment.seconds,
+                at=assessment.at,
+            )
+            for criterion, answer in assessment.answers.items()
+        )
+
+
+def read_labels(store: Store) -> list[Label]:
+    """Return every label in `store`: the desk's in the order of commits, then imported ones."""
+    return Labels(store).read()
+
+
+def keep_imported(store: Store, assessments: list[ImportedAssessment]) -> None:
+    """Keep assessments made in another program; on return they are committed, all of them."""
+    for assessment in assessments:
+        key = hash_text(assessment.source, assessment.review_id, assessment.rater)
+        store.desk.save_record(_KIND, key, assessment, wait=False)
+    store.flush()
+
+
+def hide_rater(label: Label) -> Label:
+    """Return `label` with a pseudonym in place of the rater, the same for all labels of one person.
+
+    It keeps names out of files. Whoever knows all names can still work out who is who.
+    """
+    return label.model_copy(update={"rater": "rater-" + hash_text("rater", label.source, label.rater)[:8]})
+
+
+def _make_label(
+    review_id: str, item: DeskItem | None, criterion: str, answer: Answer, **given: object
+) -> Label:
+    return Label.model_validate(
+        {
+            "review_id": review_id,
+            "grading_id": item.review.grading_id if item else "",
+            "submission_id": item.submission_id if item else "",
+            "task_id": item.task_id if item else "",
+            "sampling": item.review.kind if item else "route",
+            "criterion": criterion,
+            "state": "cannot_judge" if answer.level is None else "judged",
+            "level": answer.level,
+            "reason": answer.reason,
+            **given,
+        }
+    )

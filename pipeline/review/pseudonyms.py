@@ -1,0 +1,56 @@
+"""Pseudonyms: names that stay with an author and say nothing about them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from typing import Final
+
+from pipeline.store.records import DeskItem
+
+__all__ = ["author_of", "pseudonym_of"]
+
+_ADJECTIVES: Final = (
+    "amber azure bold brave brisk bright bronze calm candid clear clever cobalt copper coral crimson crisp "
+    "curious deft eager early fair fast fleet fresh frosty gentle glad golden grand green hardy hazel honest "
+    "humble indigo ivory jade jolly keen kind lively loyal lucid lunar maple mellow merry mild misty modest "
+    "neat nimble noble olive open opal patient pearl plain polar proud quick quiet rapid ready robust royal "
+    "ruby rustic sandy sharp silent silver sleek smooth snowy solar solid sound spry steady still sunny swift "
+    "tidy topaz vivid warm wise witty young zesty"
+).split()
+
+_NOUNS: Final = (
+    "acorn alder aspen badger beacon birch bison bridge brook canyon cedar cliff clover comet condor crane "
+    "creek dove dune eagle elm falcon fern finch fjord forest fox geyser glacier grove gull harbour hare "
+    "hawk heron hill ibis island jay juniper kestrel lagoon lake larch lark lemur linden lotus lynx marsh "
+    "marten meadow mesa moor moss oak orchid osprey otter owl palm panda pebble pine plover pond poplar "
+    "prairie puffin quail raven reef ridge river robin rowan seal sparrow spruce stork summit swan thistle "
+    "thrush tundra valley walnut willow wren yew"
+).split()
+
+_ROW: Final = re.compile(r":\d+$")
+
+
+def author_of(item: DeskItem) -> str:
+    """Return what submissions of one author have in common.
+
+    Rows of one file are one author's, and so are the files of one folder. Where nothing says where a
+    submission came from, it is its own author.
+    """
+    origin = item.origin.split(", ")[0]
+    if not origin:
+        return item.submission_id
+    if _ROW.search(origin):
+        return _ROW.sub("", origin)
+    folder, _, name = origin.rpartition("/")
+    return folder or name
+
+
+def pseudonym_of(secret: str, author: str) -> str:
+    """Return the name of `author` under `secret`, such as ``amber-heron-42``."""
+    digest = hmac.new(secret.encode(), author.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+    number = int.from_bytes(digest[:8], "big")
+    number, adjective = divmod(number, len(_ADJECTIVES))
+    number, noun = divmod(number, len(_NOUNS))
+    return f"{_ADJECTIVES[adjective]}-{_NOUNS[noun]}-{number % 100:02}"

@@ -1,0 +1,316 @@
+"""Timesheets, which people are paid by, and how long a task takes everybody; never person against person."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+from pipeline.review.errors import DeskError
+from pipeline.review.permissions import Permission, may
+from pipeline.review.spreadsheets import to_csv
+from pipeline.store import Store
+from pipeline.types import Account, Activity, Committed, Finished, Purpose, SlotOpened
+
+__all__ = [
+    "ENOUGH",
+    "ENOUGH_PEOPLE",
+    "Day",
+    "Pace",
+    "TaskPace",
+    "Timesheet",
+    "Week",
+    "Work",
+    "count_active_seconds",
+    "export_timesheet",
+    "make_timesheet",
+    "read_all_timesheets",
+    "read_timesheet",
+]
+
+#: A median of fewer reviews is no figure.
+ENOUGH: Final = 20
+#: A median of fewer people's would tell one about another.
+ENOUGH_PEOPLE: Final = 3
+
+
+def count_active_seconds(beats: Iterable[datetime], idle_seconds: float) -> float:
+    """Return the seconds between signs of life, without pauses longer than `idle_seconds`."""
+    ordered = sorted(beats)
+    gaps = ((after - before).total_seconds() for before, after in itertools.pairwise(ordered))
+    return sum(gap for gap in gaps if gap <= idle_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Work at one item on one day.
+
+    Attributes:
+        review_id: The review.
+        slot: Its place.
+        began_at: When work at it began that day.
+        ended_at: When it ended.
+        seconds: Active seconds.
+    """
+
+    review_id: str
+    slot: int
+    began_at: datetime
+    ended_at: datetime
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day's work, by UTC.
+
+    Attributes:
+        day: The day.
+        seconds: Active seconds. Two items open at once are not worked at twice, so this may be less than
+            theirs together.
+        work: Per item, in the order of beginning.
+    """
+
+    day: date
+    seconds: float
+    work: tuple[Work, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """One week's work.
+
+    Attributes:
+        monday: Its first day.
+        days: Those with work, in order.
+    """
+
+    monday: date
+    days: tuple[Day, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Active seconds of all days."""
+        return sum(day.seconds for day in self.days)
+
+    @property
+    def name(self) -> str:
+        """The week by ISO 8601, such as ``2026-W49``."""
+        year, number, _ = self.monday.isocalendar()
+        return f"{year}-W{number:02}"
+
+
+@dataclass(frozen=True, slots=True)
+class Timesheet:
+    """What one person worked.
+
+    Attributes:
+        account: Whose it is.
+        weeks: Those with work, the latest first.
+    """
+
+    account: str
+    weeks: tuple[Week, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Active seconds of all weeks."""
+        return sum(week.seconds for week in self.weeks)
+
+
+def read_timesheet(store: Store, account: Account, since: date | None = None) -> Timesheet:
+    """Return one's own timesheet, from the day `since` on."""
+    return make_timesheet(account.name, store.desk.list_activity(account.name, _since(since)))
+
+
+def read_all_timesheets(store: Store, lead: Account, since: date | None = None) -> list[Timesheet]:
+    """Return everybody's timesheet, by name, for whoever pays them.
+
+    Raises:
+        DeskError: ``forbidden``.
+    """
+    if not may(lead.role, Permission.EXPORT):
+        raise DeskError("forbidden", "only a lead sees the hours of others", "your own are on your timesheet")
+    by_account: dict[str, list[Activity]] = defaultdict(list)
+    for activity in store.desk.list_activity(None, _since(since)):
+        by_account[activity.account].append(activity)
+    return [make_timesheet(name, activities) for name, activities in sorted(by_account.items())]
+
+
+def make_timesheet(account: str, activities: Sequence[Activity]) -> Timesheet:
+    """Return the timesheet that stretches of work make; one over midnight is split in proportion."""
+    parts: dict[date, list[Activity]] = defaultdict(list)
+    for activity in activities:
+        for part in _split_at_midnight(activity):
+            parts[part.started_at.date()].append(part)
+    weeks: dict[date, list[Day]] = defaultdict(list)
+    for day, stretches in sorted(parts.items()):
+        weeks[day - timedelta(days=day.weekday())].append(_make_day(day, stretches))
+    return Timesheet(
+        account, tuple(Week(monday, tuple(days)) for monday, days in sorted(weeks.items(), reverse=True))
+    )
+
+
+def export_timesheet(sheets: Iterable[Timesheet]) -> str:
+    """Return timesheets as CSV, one row per day, oldest first: hours are what a day is paid by."""
+    return to_csv(
+        ("account", "week", "day", "items", "active_seconds", "active_hours"),
+        (
+            (
+                sheet.account,
+                week.name,
+                day.day.isoformat(),
+                len(day.work),
+                round(day.seconds),
+                round(day.seconds / 3600, 2),
+            )
+            for sheet in sheets
+            for week in reversed(sheet.weeks)
+            for day in week.days
+        ),
+    )
+
+
+#: What a place may be for that takes its own time: deciding between others is no review, nor is talking.
+_OTHER_WORK: Final = frozenset({Purpose.ADJUDICATION, Purpose.NORMING})
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPace:
+    """How long reviews of one task take.
+
+    Attributes:
+        task_id: The task.
+        reviews: Blind assessments of everybody.
+        median_seconds: Of everybody, active time up to the final assessment; None where that is too few.
+        mine: One's own assessments.
+        my_median_seconds: Of these; None where there are none.
+    """
+
+    task_id: str
+    reviews: int
+    median_seconds: float | None
+    mine: int
+    my_median_seconds: float | None
+
+
+class Pace:
+    """How long reviews take, in aggregate.
+
+    Keep one per desk, it reads every event once; any number of threads may use it.
+    """
+
+    def __init__(self, store: Store) -> None:
+        """Follow the events of `store`."""
+        self._records = store.desk
+        self._lock = threading.Lock()
+        self._cursor = 0
+        self._items_cursor = 0
+        self._tasks: dict[str, str] = {}
+        self._purposes: dict[tuple[str, int], Purpose] = {}
+        self._blind: dict[tuple[str, int, str], float] = {}
+        self._final: dict[tuple[str, int, str], float] = {}
+
+    def compare(self, account: Account) -> list[TaskPace]:
+        """Return, per task, how long everybody takes and how long `account` does, by task.
+
+        Everybody's median is missing below `ENOUGH` reviews or `ENOUGH_PEOPLE` people.
+        """
+        everybody: dict[str, list[float]] = defaultdict(list)
+        mine: dict[str, list[float]] = defaultdict(list)
+        people: dict[str, set[str]] = defaultdict(set)
+        with self._lock:
+            self._follow()
+            for place, seconds in self._blind.items():
+                review_id, _, name = place
+                seconds += self._final.get(place, 0.0)
+                task_id = self._tasks.get(review_id, "")
+                everybody[task_id].append(seconds)
+                people[task_id].add(name)
+                if name == account.name:
+                    mine[task_id].append(seconds)
+        return [
+            TaskPace(
+                task_id=task_id,
+                reviews=len(seconds),
+                median_seconds=statistics.median(seconds)
+                if len(seconds) >= ENOUGH and len(people[task_id]) >= ENOUGH_PEOPLE
+                else None,
+                mine=len(mine[task_id]),
+                my_median_seconds=statistics.median(mine[task_id]) if mine[task_id] else None,
+            )
+            for task_id, seconds in sorted(everybody.items())
+        ]
+
+    def _follow(self) -> None:
+        for number, event in self._records.list_events(self._cursor):
+            self._cursor = number
+            place = (event.review_id, event.slot, event.actor)
+            match event.action:
+                case SlotOpened(purpose=purpose):
+                    self._purposes[place[:2]] = purpose
+                case Committed(seconds=seconds) if self._purposes.get(place[:2]) not in _OTHER_WORK:
+                    self._blind[place] = seconds
+                case Finished(seconds=seconds):
+                    self._final[place] = seconds
+        # After the events: every review that one of them is of is in the list by now.
+        for number, item in self._records.list_items(self._items_cursor):
+            self._items_cursor = number
+            self._tasks[item.review.id] = item.task_id
+
+
+def _make_day(day: date, stretches: list[Activity]) -> Day:
+    places: dict[tuple[str, int], list[Activity]] = defaultdict(list)
+    for stretch in sorted(stretches, key=lambda stretch: stretch.started_at):
+        places[stretch.review_id, stretch.slot].append(stretch)
+    work = tuple(
+        Work(
+            review_id=review_id,
+            slot=slot,
+            began_at=parts[0].started_at,
+            ended_at=max(part.ended_at for part in parts),
+            seconds=_active_seconds(parts),
+        )
+        for (review_id, slot), parts in places.items()
+    )
+    return Day(day, _active_seconds(stretches), work)
+
+
+def _active_seconds(stretches: Iterable[Activity]) -> float:
+    """Return the active seconds of stretches, at most the time that passed in them."""
+    passed, until = 0.0, datetime.min.replace(tzinfo=UTC)
+    active = 0.0
+    for stretch in sorted(stretches, key=lambda stretch: stretch.started_at):
+        active += stretch.active_seconds
+        passed += max(0.0, (stretch.ended_at - max(stretch.started_at, until)).total_seconds())
+        until = max(until, stretch.ended_at)
+    return min(active, passed)
+
+
+def _split_at_midnight(activity: Activity) -> Iterable[Activity]:
+    start, end = activity.started_at.astimezone(UTC), activity.ended_at.astimezone(UTC)
+    whole = (end - start).total_seconds()
+    while start < end:
+        until = min(end, _midnight(start.date() + timedelta(days=1)))
+        share = (until - start).total_seconds() / whole
+        yield activity.model_copy(
+            update={
+                "started_at": start,
+                "ended_at": until,
+                "active_seconds": activity.active_seconds * share,
+            }
+        )
+        start = until
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _since(day: date | None) -> datetime | None:
+    return None if day is None else _midnight(day)

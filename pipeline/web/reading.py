@@ -1,0 +1,146 @@
+"""What a reviewer reads, loaded and rendered once for all who read it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import Request
+from jinja2 import Environment
+from markupsafe import Markup
+
+from pipeline.report.collect import Collector, Detail
+from pipeline.review.errors import DeskError
+from pipeline.store import DeskItem
+from pipeline.types import Rubric, Task
+from pipeline.web.code_view import Cache, Mode, list_modes, mark_lines, render_beside, render_code, render_diff
+from pipeline.web.context import Context, context_of
+from pipeline.web.evidence import Evidence, collect_evidence
+
+__all__ = ["Material", "Reading", "reading_of"]
+
+#: HTML kept in memory, in characters, and submissions.
+_MOST_CHARACTERS: Final = 100_000_000
+_MOST_SUBMISSIONS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What may be read before one has committed: all of it is fixed once a submission is in the queue.
+
+    Attributes:
+        code: The submission.
+        task: The task, as it was when the grading was made.
+        rubric: The rubric, likewise.
+        evidence: What stages and checks established.
+        modes: The ways to look at the code.
+    """
+
+    code: str
+    task: Task | None
+    rubric: Rubric | None
+    evidence: Evidence
+    modes: tuple[Mode, ...]
+
+
+class Reading:
+    """Loads and renders what reviewers read; any number of threads may use it."""
+
+    def __init__(self, context: Context, environment: Environment) -> None:
+        """Read from the store of `context`; `environment` has the templates."""
+        self._store, self._desk = context.store, context.desk
+        self._environment = environment
+        self._collector = Collector(context.store)
+        self._rendered = Cache(_MOST_CHARACTERS)
+        self._materials: OrderedDict[str, Material] = OrderedDict()
+
+    def detail(self, item: DeskItem) -> Detail:
+        """Return everything about the grading of a review, the judge's draft included."""
+        return self._collector.load_detail(self._store.load_summary(item.review.grading_id))
+
+    def material(self, item: DeskItem) -> Material:
+        """Return what may be read of a review before the commit."""
+        key = item.review.grading_id
+        found = self._materials.get(key)
+        if found is None:
+            detail = self.detail(item)
+            found = Material(
+                code=detail.submission.code,
+                task=detail.task,
+                rubric=detail.rubric,
+                evidence=collect_evidence(detail),
+                modes=list_modes(detail.task),
+            )
+            self._materials[key] = found
+            while len(self._materials) > _MOST_SUBMISSIONS:
+                self._materials.popitem(last=False)
+        return found
+
+    def code(self, item: DeskItem, mode: str) -> Markup:
+        """Return the code as `mode` shows it.
+
+        Raises:
+            DeskError: ``unknown`` if there is no such mode.
+        """
+        material = self.material(item)
+        if mode not in {known.id for known in material.modes}:
+            known = ", ".join(known.id for known in material.modes)
+            raise DeskError("unknown", f"there is no way {mode[:60]!r} to look at this code", f"use {known}")
+        return self._rendered.find(
+            ("code", item.review.grading_id, mode), lambda: self._render_code(item, material, mode)
+        )
+
+    def evidence(self, item: DeskItem) -> Markup:
+        """Return the tabs of the evidence."""
+        return self._rendered.find(
+            ("evidence", item.review.grading_id),
+            lambda: self._render("workspace/evidence.html", {"evidence": self.material(item).evidence}),
+        )
+
+    def _render(self, template: str, values: Mapping[str, object]) -> Markup:
+        return Markup(self._environment.get_template(template).render(values))
+
+    def _render_code(self, item: DeskItem, material: Material, mode: str) -> Markup:
+        code, task, marks = material.code, material.task, mark_lines(material.evidence.findings)
+        if not code:
+            return Markup('<p class="notice">There is no code: it was turned away before it was read.</p>')
+        kind, _, name = mode.partition(":")
+        if kind == "previous":
+            before = self._find_previous(item)
+            if before is None:
+                return Markup('<p class="notice">No earlier attempt of this author is known here.</p>')
+            return render_diff(before, code, marks)
+        if kind == "submission" or task is None:
+            return render_code(code, marks)
+        if kind == "source":
+            return render_beside(code, marks, task.source[name], name)
+        if kind == "starter":
+            return render_diff(task.starter, code, marks)
+        return render_diff(next(one.code for one in task.solutions if one.name == name), code, marks)
+
+    def _find_previous(self, item: DeskItem) -> str | None:
+        """Return the code that the same author handed in last before, as far as it was ever to be reviewed."""
+        author = self._desk.pseudonym(item.review.id)
+        earlier = [
+            other
+            for other in self._store.desk.list_items()
+            if other.task_id == item.task_id
+            and other.review.opened_at < item.review.opened_at
+            and other.submission_id != item.submission_id
+            and self._desk.pseudonym(other.review.id) == author
+        ]
+        if not earlier:
+            return None
+        newest = max(earlier, key=lambda other: other.review.opened_at)
+        return self._store.load_submission(newest.submission_id).code
+
+
+def reading_of(request: Request) -> Reading:
+    """Return the reading of the application that serves `request`."""
+    state = request.app.state
+    if not hasattr(state, "reading"):
+        state.reading = Reading(context_of(request), state.environment)
+    found: Reading = state.reading
+    return found

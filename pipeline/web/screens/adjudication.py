@@ -1,0 +1,175 @@
+"""Adjudication: two assessments that differ, side by side and without names, and what stands instead."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from datetime import UTC, datetime
+from typing import Final
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from pipeline.report.collect import Collector
+from pipeline.review.errors import DeskError
+from pipeline.review.permissions import Permission
+from pipeline.review.places import Place, PlaceState
+from pipeline.types import Account, Criterion, Purpose, SlotOpened
+from pipeline.web.access import Here, allow
+from pipeline.web.code_view import mark_lines, render_code
+from pipeline.web.context import Context, context_of
+from pipeline.web.forms import FormValues
+from pipeline.web.picks import CAUSES, AdjudicationDraft, list_choices, read_picks
+from pipeline.web.rendering import link, render
+
+__all__ = ["router"]
+
+router = APIRouter(dependencies=[allow(Permission.ADJUDICATE)], include_in_schema=False)
+
+_DRAFT: Final = "adjudication_draft"
+_MOST_SECONDS: Final = 24 * 3600.0
+#: Fields of the form that are its state rather than what somebody wrote.
+_FORM_STATE: Final = ("csrf", "action", "lease_id", "rubric", "key", "seconds")
+
+
+@router.get("/adjudicate/{review_id}")
+def show_adjudication(request: Request, account: Here, review_id: str) -> Response:
+    """Show A and B beside the code; once it is committed, lead to the reveal."""
+    context = context_of(request)
+    place = _open(context, account, review_id)
+    if place.state is not PlaceState.HELD:
+        return _reveal(request, place)
+    draft = context.store.desk.find_record(_DRAFT, _draft_key(place, account), AdjudicationDraft)
+    return _page(request, account, place, draft.values if draft else {})
+
+
+@router.post("/adjudicate/{review_id}")
+def commit_adjudication(request: Request, account: Here, review_id: str, values: FormValues) -> Response:
+    """Commit what stands, or keep the form for later."""
+    context = context_of(request)
+    place = _open(context, account, review_id)
+    if place.state is not PlaceState.HELD:
+        return _reveal(request, place)
+    _keep(context, account, place, values)
+    if values.get("action") == "draft":
+        return _page(request, account, place, values, saved_at=datetime.now(UTC))
+    choices = list_choices(_asked(context, review_id), context.desk.others(account, review_id))
+    reading = read_picks(values, choices)
+    if reading.problems:
+        return _page(request, account, place, values, problems=reading.problems, status=422)
+    try:
+        context.desk.commit(
+            account,
+            review_id,
+            place.slot,
+            values.get("lease_id", ""),
+            reading.assessment,
+            rubric=values.get("rubric", ""),
+            seconds=_read_seconds(values),
+            key=values.get("key", "")[:80] or secrets.token_hex(12),
+            picks=reading.picks,
+            rubric_change=reading.rubric_change,
+        )
+    except DeskError as error:
+        problem = f"{error.fault.message}; {error.fault.remedy}."
+        return _page(request, account, place, values, problems=(problem,), status=error.status)
+    return _reveal(request, place)
+
+
+@router.post("/adjudicate/{review_id}/draft")
+def keep_draft(request: Request, account: Here, review_id: str, values: FormValues) -> JSONResponse:
+    """Keep the form as it stands and renew the lease."""
+    context = context_of(request)
+    place = context.desk.place(review_id, _slot_of(context, review_id))
+    # What somebody wrote is kept whoever has the place now: it is theirs, and nobody else sees it.
+    _keep(context, account, place, values)
+    context.desk.renew(account, review_id, place.slot, values.get("lease_id", ""))
+    return JSONResponse({"saved_at": f"{datetime.now(UTC):%H:%M:%S}"})
+
+
+def _page(
+    request: Request,
+    account: Account,
+    place: Place,
+    values: dict[str, str],
+    *,
+    problems: tuple[str, ...] = (),
+    saved_at: datetime | None = None,
+    status: int = 200,
+) -> HTMLResponse:
+    context = context_of(request)
+    review_id = place.item.review.id
+    rubric = context.desk.rubric_of(review_id)
+    others = context.desk.others(account, review_id)
+    detail = Collector(context.store).load_detail(context.store.load_summary(place.item.review.grading_id))
+    findings = [finding for report in detail.reports for finding in report.findings]
+    return render(
+        request,
+        "adjudication.html",
+        status=status,
+        place=place,
+        pseudonym=context.desk.pseudonym(review_id),
+        task=detail.task,
+        inspection=detail.inspection,
+        reports=detail.reports,
+        findings=findings,
+        code=render_code(detail.submission.code, mark_lines(findings)),
+        rubric=rubric,
+        rubric_hash=values.get("rubric") or rubric.content_hash(),
+        choices=list_choices(_asked(context, review_id), others),
+        others=others,
+        settled=context.desk.settled_answers(review_id),
+        causes=CAUSES,
+        values=values,
+        key=values.get("key") or secrets.token_hex(12),
+        problems=problems,
+        saved_at=saved_at,
+    )
+
+
+def _open(context: Context, account: Account, review_id: str) -> Place:
+    return context.desk.open(account, review_id, _slot_of(context, review_id))
+
+
+def _slot_of(context: Context, review_id: str) -> int:
+    """Return the newest slot of a review that is for adjudication."""
+    slots = [
+        event.slot
+        for event in context.store.desk.list_events_of(review_id)
+        if isinstance(event.action, SlotOpened) and event.action.purpose is Purpose.ADJUDICATION
+    ]
+    if not slots:
+        raise DeskError(
+            "unknown", "no adjudication is open for this review", "take the next item from the queue"
+        )
+    return slots[-1]
+
+
+def _asked(context: Context, review_id: str) -> list[Criterion]:
+    criteria = {criterion.id: criterion for criterion in context.desk.rubric_of(review_id).criteria}
+    return [criteria[name] for name in context.desk.asked_criteria(review_id)]
+
+
+def _draft_key(place: Place, account: Account) -> str:
+    return f"{place.item.review.id}/{place.slot}/{account.name}"
+
+
+def _keep(context: Context, account: Account, place: Place, values: dict[str, str]) -> None:
+    """Keep what somebody wrote, so that no refusal and no crash can cost it."""
+    written = {name: value for name, value in values.items() if name not in _FORM_STATE}
+    key = _draft_key(place, account)
+    known = context.store.desk.find_record(_DRAFT, key, AdjudicationDraft)
+    if known is None or known.values != written:
+        context.store.desk.save_record(_DRAFT, key, AdjudicationDraft(values=written))
+
+
+def _read_seconds(values: dict[str, str]) -> float:
+    try:
+        seconds = float(values.get("seconds", ""))
+    except ValueError:
+        return 0.0
+    return min(max(seconds, 0.0), _MOST_SECONDS) if math.isfinite(seconds) else 0.0
+
+
+def _reveal(request: Request, place: Place) -> RedirectResponse:
+    return RedirectResponse(link(request, f"/review/{place.item.review.id}/{place.slot}"), 303)

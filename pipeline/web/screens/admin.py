@@ -1,0 +1,172 @@
+"""How the desk is run: settings, what is held back, flags, places that somebody has, authors, gold items."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Form, Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from pipeline.review.desk import Desk
+from pipeline.review.errors import DeskError
+from pipeline.review.permissions import Permission
+from pipeline.review.places import Place, PlaceState, ReviewStanding
+from pipeline.types import Account, DeskSettings
+from pipeline.web.access import allow
+from pipeline.web.context import context_of
+from pipeline.web.rendering import link, render
+
+__all__ = ["router"]
+
+router = APIRouter(include_in_schema=False)
+
+Lead = Annotated[Account, allow(Permission.MANAGE)]
+Key = Annotated[str, Form(min_length=1, max_length=100)]
+Reason = Annotated[str, Form(max_length=2000)]
+ReviewId = Annotated[str, Form(min_length=1, max_length=100)]
+Rate = Annotated[float, Form(ge=0, le=100, allow_inf_nan=False)]
+
+#: Rows shown of a list: what comes after is reached by working the list off.
+_LONGEST: Final = 100
+
+_DONE: Final = {
+    "settings": "The desk runs with these settings from now on.",
+    "released": "The decision is made; its grade is released within seconds.",
+    "released_all": "The decisions are made; their grades are released within seconds.",
+    "taken_back": "The place is free again; the draft stays with whoever wrote it.",
+    "planted": "It is a gold item now.",
+    "unplanted": "It is no gold item any more.",
+}
+
+
+@router.get("/admin")
+def show_admin(request: Request, account: Lead, done: Annotated[str, Query(max_length=40)] = "") -> Response:
+    """Show how the desk is run, and what needs a lead."""
+    return _show(request, done=_DONE.get(done, ""))
+
+
+@router.post("/admin/settings")
+def change_settings(
+    request: Request,
+    account: Lead,
+    lease_minutes: Annotated[float, Form(gt=0, le=24 * 60)],
+    idle_seconds: Annotated[float, Form(gt=0, le=3600)],
+    undo_seconds: Annotated[float, Form(ge=0, le=3600)],
+    audit_percent: Rate,
+    second_review_percent: Rate,
+    gold_percent: Rate,
+    paused: Annotated[bool, Form()] = False,
+    hold_release: Annotated[bool, Form()] = False,
+) -> Response:
+    """Run the desk differently; every change is kept."""
+    settings = DeskSettings(
+        lease_minutes=lease_minutes,
+        idle_seconds=idle_seconds,
+        undo_seconds=undo_seconds,
+        audit_rate=audit_percent / 100,
+        second_review_rate=second_review_percent / 100,
+        gold_rate=gold_percent / 100,
+        paused=paused,
+        hold_release=hold_release,
+    )
+    context_of(request).desk.change_settings(account, settings)
+    return _go(request, "settings")
+
+
+@router.post("/admin/release")
+def release(
+    request: Request, account: Lead, review_id: Annotated[str, Form(max_length=100)] = ""
+) -> Response:
+    """Make a decision that was held back, or all of them."""
+    desk = context_of(request).desk
+    held = {place.item.review.id for place in _held_back(desk)}
+    if review_id and review_id not in held:
+        raise DeskError(
+            "incomplete",
+            "there is nothing to release there yet",
+            "wait until it is finished and cannot be undone",
+        )
+    for found in [review_id] if review_id else sorted(held):
+        desk.decide(found)
+    return _go(request, "released" if review_id else "released_all")
+
+
+@router.post("/admin/take-back")
+def take_back(
+    request: Request,
+    account: Lead,
+    review_id: ReviewId,
+    slot: Annotated[int, Form(ge=0)],
+    key: Key,
+    reason: Reason = "",
+) -> Response:
+    """Free a place that somebody holds."""
+    context_of(request).desk.take_back(account, review_id, slot, _needed(reason), key=key)
+    return _go(request, "taken_back")
+
+
+@router.post("/admin/unblind")
+def unblind(request: Request, account: Lead, review_id: ReviewId, key: Key, reason: Reason = "") -> Response:
+    """Say who wrote a submission, once the reason is on record."""
+    origin = context_of(request).desk.unblind(account, review_id.strip(), _needed(reason), key=key)
+    return _show(request, unblinded=(review_id.strip(), origin))
+
+
+@router.post("/admin/plant")
+def plant(
+    request: Request, account: Lead, review_id: ReviewId, key: Key, gold: Annotated[bool, Form()] = False
+) -> Response:
+    """Make a decided review a gold item with the levels of its decision, or one no longer."""
+    context = context_of(request)
+    # The desk knows whether there is such a review; the store tells the levels.
+    review = context.desk.place(review_id.strip(), 0).item.review
+    decision = context.store.load_review(review.id).decision
+    if gold and (decision is None or not decision.levels):
+        raise DeskError("incomplete", "it has no decided levels yet", "plant it once it is decided")
+    levels = decision.levels if gold and decision is not None else {}
+    context.desk.plant(account, review.id, levels, key=key)
+    return _go(request, "planted" if gold else "unplanted")
+
+
+def _show(request: Request, **values: Any) -> Response:
+    desk = context_of(request).desk
+    places = desk.list_places()
+    held = [place for place in places if place.state is PlaceState.HELD]
+    flags, held_back = desk.list_flags(), _held_back(desk)
+    shown = {"done": "", "unblinded": None, **values}
+    return render(
+        request,
+        "admin.html",
+        settings=desk.settings(),
+        held_back=held_back[:_LONGEST],
+        held_back_count=len(held_back),
+        flags=flags[:_LONGEST],
+        flag_count=len(flags),
+        held=held[:_LONGEST],
+        held_count=len(held),
+        open_count=len({place.item.review.id for place in places}),
+        **shown,
+    )
+
+
+def _held_back(desk: Desk) -> list[Place]:
+    """Return a place of each review that only a lead's release keeps from its decision."""
+    if not desk.settings().hold_release:
+        return []
+    now = datetime.now(UTC)
+    concluded = [place for place in desk.list_places() if place.standing is ReviewStanding.CONCLUDED]
+    pending = {p.item.review.id for p in concluded if p.undo_until is not None and p.undo_until > now}
+    # One row per review, whichever of its places comes first.
+    first = {place.item.review.id: place for place in reversed(concluded)}
+    return [place for review_id, place in reversed(first.items()) if review_id not in pending]
+
+
+def _needed(reason: str) -> str:
+    if not reason.strip():
+        raise DeskError("incomplete", "a reason is needed, because this is kept for good", "say why")
+    return reason.strip()
+
+
+def _go(request: Request, done: str) -> Response:
+    return RedirectResponse(link(request, f"/admin?done={done}"), 303)

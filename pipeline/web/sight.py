@@ -1,0 +1,72 @@
+"""What one person may see of one review, so that nobody is led before they have said what they think."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.review.permissions import Permission, may
+from pipeline.types import Account, Claimed, Committed, DeskEvent, Planted, Purpose, Released, SlotOpened
+
+__all__ = ["Sight", "find_sight"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What is shown of a review beside the code and what checks established.
+
+    Attributes:
+        judge: The judge's draft, the route, and chance's part in it.
+        others: What other people said, the decision, and the grade.
+        people: Who did what, by name, and what each place is for.
+    """
+
+    judge: bool
+    others: bool
+    people: bool
+
+
+def find_sight(account: Account, events: Sequence[DeskEvent], *, decided: bool) -> Sight:
+    """Return what `account` may see of the review that `events` are of.
+
+    Whoever holds a place of it that is not committed yet sees nothing that could lead them, whatever their
+    role. A decided review is open to everybody, unless it serves again as a gold item or in a norming
+    session: then only to leads and to those who have committed to it.
+    """
+    leads = may(account.role, Permission.MANAGE)
+    committed = {event.slot for event in events if _is_by(event, account) and _commits(event)}
+    if _held_slots(account, events) - committed:
+        return Sight(judge=False, others=False, people=False)
+    served_again = _is_served_again(events) and not leads
+    judge = bool(committed) or (decided and not served_again)
+    others = decided and judge
+    return Sight(judge=judge, others=others, people=leads or others)
+
+
+def _is_by(event: DeskEvent, account: Account) -> bool:
+    return event.actor == account.name
+
+
+def _commits(event: DeskEvent) -> bool:
+    return isinstance(event.action, Committed)
+
+
+def _held_slots(account: Account, events: Sequence[DeskEvent]) -> set[int]:
+    """Return the slots whose last lease is the account's and was not ended."""
+    leases: dict[int, tuple[str, str]] = {}
+    for event in events:
+        if isinstance(event.action, Claimed):
+            leases[event.slot] = (event.action.lease_id, event.actor)
+        elif isinstance(event.action, Released) and leases.get(event.slot, ("",))[0] == event.action.lease_id:
+            del leases[event.slot]
+    return {slot for slot, (_, holder) in leases.items() if holder == account.name}
+
+
+def _is_served_again(events: Sequence[DeskEvent]) -> bool:
+    planted = False
+    for event in events:
+        if isinstance(event.action, Planted):
+            planted = bool(event.action.levels)
+        elif isinstance(event.action, SlotOpened) and event.action.purpose in (Purpose.GOLD, Purpose.NORMING):
+            return True
+    return planted

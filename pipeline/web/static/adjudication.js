@@ -1,0 +1,45 @@
+// Keeps the adjudicator's form as it is written, and counts the seconds somebody is at work on it.
+const form = document.getElementById("adjudication");
+const saved = document.getElementById("saved");
+const IDLE_MS = 60_000;
+const QUIET_MS = 1_500;
+let lastAct = performance.now();
+let waiting = 0;
+
+document.getElementById("problems")?.focus();
+
+function act() {
+  const now = performance.now();
+  const pause = now - lastAct;
+  lastAct = now;
+  if (pause < IDLE_MS) form.elements.seconds.value = (Number(form.elements.seconds.value) + pause / 1000).toFixed(1);
+}
+
+async function keep() {
+  waiting = 0;
+  const fields = new FormData(form);
+  try {
+    const answer = await fetch(form.dataset.draft, {
+      method: "POST",
+      body: new URLSearchParams(fields),
+      headers: { Accept: "application/json", "X-CSRF-Token": fields.get("csrf") },
+      redirect: "error",
+    });
+    const said = await answer.json();
+    saved.textContent = answer.ok ? `Saved ${said.saved_at} UTC` : `${said.message}: ${said.remedy}`;
+  } catch {
+    saved.textContent = "Not saved: the server cannot be reached. Your text stays here; it is sent again at the next change.";
+  }
+}
+
+form.addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(keep, QUIET_MS);
+});
+for (const kind of ["pointermove", "keydown", "wheel", "pointerdown"]) addEventListener(kind, act, { passive: true });
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "hidden" && waiting) {
+    clearTimeout(waiting);
+    keep();
+  }
+});
