@@ -1,4 +1,4 @@
-"""Simulated people at the desk: each draws, reads, writes, commits, looks at the judge's draft and finishes."""
+"""Simulated people at the desk: each draws, reads, writes, commits, looks at the draft and finishes."""
 
 from __future__ import annotations
 

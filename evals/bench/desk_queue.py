@@ -17,6 +17,7 @@ from pipeline.execute.sandbox import probe_levels
 from pipeline.graph.batch import grade_batch
 from pipeline.graph.keys import StageKeys
 from pipeline.graph.services import open_services
+from pipeline.library.roots import tasks_root
 from pipeline.library.submissions import Received, admit_code
 from pipeline.library.tasks import load_tasks
 from pipeline.review.accounts import Accounts
@@ -65,7 +66,7 @@ def make_queue(store: Store, count: int) -> None:
 
 
 def hire(store: Store, reviewers: int) -> dict[str, str]:
-    """Add people: reviewers, every tenth an adjudicator, and ``lead``; return an API token of each, by name."""
+    """Add people: reviewers, every tenth an adjudicator, and ``lead``; return their API tokens by name."""
     accounts = Accounts(store)
     roles = {
         f"reviewer{number:02d}": Role.ADJUDICATOR if number % 10 == 9 else Role.REVIEWER
@@ -82,7 +83,7 @@ def hire(store: Store, reviewers: int) -> dict[str, str]:
 
 def write_batch(path: Path, count: int) -> None:
     """Write `count` distinct small submissions, one a row."""
-    tasks = load_tasks()
+    tasks = load_tasks(tasks_root())
     originals = [(name, _good_codes(tasks[name])[0]) for name in TASKS]
     with path.open("w") as file:
         for number in range(count):

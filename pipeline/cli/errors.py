@@ -43,6 +43,7 @@ _USAGE_FAULTS: Final = frozenset(
     {
         "already_decided",
         "ambiguous_id",
+        "bad_import",
         "bad_key",
         "bad_key_file",
         "bad_models_file",
@@ -64,6 +65,7 @@ _USAGE_FAULTS: Final = frozenset(
         "not_found",
         "price_unknown",
         "provider_not_allowed",
+        "several_rubrics",
         "unknown_id",
         "unknown_sandbox",
         "unknown_judge",

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from pipeline.review.places import PlaceState
+from pipeline.review.places import Place, PlaceState
+from pipeline.review.tally import Tally
 from pipeline.store.records import DeskItem
 from pipeline.types import (
     Claimed,
@@ -57,6 +58,7 @@ class Slot:
         lapsed: Lease by account, of those whose lease ran out while they were at it.
         blind: The event of the blind assessment.
         final: The event of the final one, unless it was taken back.
+        shown: As it was shown last, while nothing has changed since.
     """
 
     sheet: Sheet
@@ -70,6 +72,7 @@ class Slot:
     lapsed: dict[str, str] = field(default_factory=dict)
     blind: DeskEvent | None = None
     final: DeskEvent | None = None
+    shown: Place | None = None
 
     @property
     def id(self) -> PlaceId:
@@ -84,6 +87,11 @@ class Slot:
         if self.blind is not None:
             return PlaceState.COMMITTED
         return PlaceState.WAITING if self.holder is None else PlaceState.HELD
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nobody has it, and somebody should."""
+        return self.holder is None and not self.is_closed
 
     @property
     def is_closed(self) -> bool:
@@ -101,6 +109,7 @@ class Sheet:
         author: Pseudonym of whoever wrote the submission.
         slots: Its places by number.
         decided: Whether the decision is kept.
+        people: Who has one of its places, or committed one.
         planted: Levels that a lead made it a gold item with.
         barred: Who skipped it or was told who wrote it: it is not served to them.
         flags: Flags, and commits that object to a check.
@@ -112,14 +121,11 @@ class Sheet:
     author: str = ""
     slots: dict[int, Slot] = field(default_factory=dict)
     decided: bool = False
+    people: set[str] = field(default_factory=set)
     planted: dict[str, int] = field(default_factory=dict)
     barred: set[str] = field(default_factory=set)
     flags: list[DeskEvent] = field(default_factory=list)
     differs: bool | None = None
-
-    def has_taken_part(self, account: str) -> bool:
-        """Whether somebody has one of its places, or committed one."""
-        return any(slot.holder == account for slot in self.slots.values())
 
     def slots_for(self, *purposes: Purpose) -> list[Slot]:
         """Return its places of some purposes, in order."""
@@ -144,6 +150,7 @@ class Board:
         self.sheets: dict[str, Sheet] = {}
         self.held: dict[PlaceId, Slot] = {}
         self.gold: dict[str, Sheet] = {}
+        self.tally = Tally()
         self._order = order
         self._known: dict[str, PlaceId] = {}
         self._waiting: list[tuple[float, PlaceId]] = []
@@ -151,6 +158,8 @@ class Board:
         self._begun: dict[str, dict[PlaceId, Slot]] = {}
         self._finished: dict[str, dict[PlaceId, Slot]] = {}
         self._lapsed: dict[str, dict[PlaceId, Slot]] = {}
+        self._concluding: dict[str, Sheet] = {}
+        self._met: dict[str, dict[str, Sheet]] = {}
 
     # What happens
 
@@ -188,6 +197,7 @@ class Board:
                 self.gold[sheet.id] = sheet
         elif isinstance(action, Unblinded):
             sheet.barred.add(event.actor)
+            self._met.setdefault(event.actor, {})[sheet.id] = sheet
         elif isinstance(action, Flagged):
             sheet.flags.append(event)
         elif event.slot in sheet.slots:
@@ -200,7 +210,7 @@ class Board:
             self._release(slot)
             slot.holder, slot.lease_id, slot.claimed_at = event.actor, action.lease_id, event.at
             slot.lease_until = event.at + self.lease
-            slot.seen_by.add(event.actor)
+            self._meet(slot, event.actor)
             slot.lapsed.pop(event.actor, None)
         elif isinstance(action, Released) and slot.blind is None and slot.lease_id == action.lease_id:
             holder = slot.holder or ""
@@ -211,8 +221,8 @@ class Board:
                 slot.sheet.barred.add(holder)
         elif isinstance(action, Committed) and slot.blind is None:
             self._release(slot)
-            slot.holder, slot.blind, slot.lease_id = event.actor, event, slot.lease_id
-            slot.seen_by.add(event.actor)
+            slot.holder, slot.blind = event.actor, event
+            self._meet(slot, event.actor)
             slot.lapsed.clear()
             if action.assessment.objections:
                 slot.sheet.flags.append(event)
@@ -247,6 +257,14 @@ class Board:
         """Return what somebody finished, the newest first."""
         return list(reversed(self._finished.get(account, {}).values()))
 
+    def list_met(self, account: str) -> list[Sheet]:
+        """Return reviews that somebody had a place of once, or was told the author of."""
+        return list(self._met.get(account, {}).values())
+
+    def list_concluding(self) -> list[Sheet]:
+        """Return reviews that are not decided and have a final assessment."""
+        return list(self._concluding.values())
+
     def _sheet(self, review_id: str) -> Sheet:
         sheet = self.sheets.get(review_id)
         if sheet is None:
@@ -257,7 +275,13 @@ class Board:
     def _release(self, slot: Slot) -> None:
         if slot.holder is not None:
             self._begun.get(slot.holder, {}).pop(slot.id, None)
-        slot.holder, slot.claimed_at, slot.lease_until = None, slot.claimed_at, None
+            slot.sheet.people.discard(slot.holder)
+        slot.holder, slot.lease_until = None, None
+
+    def _meet(self, slot: Slot, account: str) -> None:
+        slot.seen_by.add(account)
+        slot.sheet.people.add(account)
+        self._met.setdefault(account, {})[slot.sheet.id] = slot.sheet
 
     # Which lists a place is on follows from its state alone
 
@@ -266,13 +290,19 @@ class Board:
             return
         for slot in sheet.slots.values():
             self._sort_slot(slot, sheet.item)
+        self._concluding.pop(sheet.id, None)
+        if not sheet.decided and any(slot.final for slot in sheet.slots.values() if slot.purpose in SHAPING):
+            self._concluding[sheet.id] = sheet
 
     def _sort_slot(self, slot: Slot, item: DeskItem) -> None:
         state, is_open = slot.state, not slot.is_closed
         name = slot.id
-        waits = state is PlaceState.WAITING and is_open
+        waits = slot.is_waiting
+        slot.shown = None
         entry = (self._order(item, slot.number), name)
-        _keep(self._waiting, entry, waits and slot.purpose in (Purpose.FIRST, Purpose.SECOND))
+        change = _keep(self._waiting, entry, waits and slot.purpose in (Purpose.FIRST, Purpose.SECOND))
+        if change:
+            self.tally.add(item.task_id, slot.sheet.author, slot.purpose, change)
         _keep(self._adjudications, entry, waits and slot.purpose is Purpose.ADJUDICATION)
         _set(self.held, name, slot, state is PlaceState.HELD and is_open)
         if slot.holder is not None:
@@ -284,13 +314,15 @@ class Board:
             _set(self._lapsed.setdefault(account, {}), name, slot, lapsed)
 
 
-def _keep(entries: list[tuple[float, PlaceId]], entry: tuple[float, PlaceId], wanted: bool) -> None:
+def _keep(entries: list[tuple[float, PlaceId]], entry: tuple[float, PlaceId], wanted: bool) -> int:
+    """Put an entry in or take it out, and return by how many there are more."""
     at = bisect_left(entries, entry)
     there = at < len(entries) and entries[at] == entry
     if wanted and not there:
         insort(entries, entry)
     elif there and not wanted:
         del entries[at]
+    return wanted - there
 
 
 def _set(places: dict[PlaceId, Slot], name: PlaceId, slot: Slot, wanted: bool) -> None:

@@ -70,7 +70,9 @@ def _judge(assessment: Assessment, settled: Settled) -> Iterator[str]:
         elif criterion.id in assessment.answers:
             yield f"{criterion.title}: a check settled it; object to the check instead"
     known = {criterion.id for criterion in settled.rubric.criteria}
-    yield from (f"{name[:80]!r} is no criterion of this rubric" for name in assessment.answers if name not in known)
+    yield from (
+        f"{name[:80]!r} is no criterion of this rubric" for name in assessment.answers if name not in known
+    )
     for comment in assessment.comments:
         if not comment.first_line <= comment.last_line <= settled.line_count:
             yield (
@@ -117,7 +119,9 @@ def _judge_picks(
             taken = others[pick.source].answers.get(criterion.id) if pick.source in others else None
             if taken is None or taken.level != answer.level:
                 yield f"{criterion.title}: the level is not the one that {pick.source} gave"
-    yield from (f"{name[:80]!r} is nothing to pick a level for" for name in picks if name not in settled.asked)
+    yield from (
+        f"{name[:80]!r} is nothing to pick a level for" for name in picks if name not in settled.asked
+    )
 
 
 def _judge_revisions(
@@ -138,7 +142,8 @@ def _judge_revisions(
             yield f"{criterion.title}: say why its level changed"
         elif (revision.before, revision.after) != (before.level, after.level):
             yield f"{criterion.title}: the revision does not match the change"
-    yield from (f"{name[:80]!r} has nothing to revise" for name in given)
+    for name in given:
+        yield f"{name[:80]!r} has nothing to revise"
 
 
 def _list(levels: Sequence[int]) -> str:

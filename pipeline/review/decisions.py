@@ -6,6 +6,7 @@ from pipeline.errors import GraderError
 from pipeline.judge.scoring import grade_overall
 from pipeline.store import Store
 from pipeline.types import (
+    Criterion,
     Decision,
     Fault,
     Inspection,
@@ -27,17 +28,27 @@ def check_decision(decision: Decision, rubric: Rubric) -> None:
     """Hold a decision to the rubric that its review is judged by.
 
     Raises:
-        ReviewError: If it names a criterion or a level that the rubric does not have, or overrides the
-            overall result without a reason.
+        ReviewError: If it names a criterion or a level that the rubric does not have, leaves one unjudged
+            without a reason, or overrides the overall result without one.
     """
     criteria = {criterion.id: criterion for criterion in rubric.criteria}
-    for name, level in decision.levels.items():
+    for name in (*decision.levels, *decision.unjudged):
         if name not in criteria:
             raise _refusal(
                 decision,
                 f"rubric {rubric.id} {rubric.version} has no criterion {name!r}",
                 f"choose from: {', '.join(criteria)}",
             )
+    for name, why in decision.unjudged.items():
+        if name in decision.levels:
+            raise _refusal(
+                decision, f"criterion {name!r} has a level and none at once", "leave one of the two out"
+            )
+        if not why.strip():
+            raise _refusal(
+                decision, f"criterion {name!r} cannot be judged, but nothing says why", "add the reason"
+            )
+    for name, level in decision.levels.items():
         offered = [step.level for step in criteria[name].levels]
         if level not in offered:
             raise _refusal(
@@ -73,7 +84,14 @@ def apply_decision(
     decision: Decision, rubric: Rubric, inspection: Inspection, draft: Judgment
 ) -> tuple[tuple[Score, ...], OverallGrade]:
     """Return the scores and the overall grade after a reviewer's decision; the draft itself is kept apart."""
-    scores = tuple(_decide_score(score, decision) for score in draft.scores)
+    drafted = {score.criterion: score for score in draft.scores}
+    decided = {*decision.levels, *decision.unjudged}
+    # A draft that failed may know fewer criteria than people levelled.
+    scores = tuple(
+        _decide_score(drafted.get(criterion.id) or _unscored(criterion), decision)
+        for criterion in rubric.criteria
+        if criterion.id in drafted or criterion.id in decided
+    )
     overall = grade_overall(rubric, scores, inspection.reports)
     if decision.passed is not None and decision.passed != overall.passed:
         overall = overall.model_copy(
@@ -83,18 +101,22 @@ def apply_decision(
 
 
 def _decide_score(score: Score, decision: Decision) -> Score:
-    level = decision.levels.get(score.criterion)
-    if level is None:
+    level, unjudged = decision.levels.get(score.criterion), decision.unjudged.get(score.criterion)
+    if level is None and unjudged is None:
         return score
     return score.model_copy(
         update={
             "level": level,
             "source": f"reviewer:{decision.reviewer}",
-            "reason": decision.comment or f"decided by {decision.reviewer}",
+            "reason": unjudged or decision.comment or f"decided by {decision.reviewer}",
             "citations": (),
             "confidence": None,
         }
     )
+
+
+def _unscored(criterion: Criterion) -> Score:
+    return Score(criterion=criterion.id, level=None, source=criterion.source, reason="no draft")
 
 
 def _refusal(decision: Decision, message: str, remedy: str) -> ReviewError:

@@ -10,16 +10,27 @@ import random
 from collections.abc import Callable
 from datetime import datetime
 
+from pipeline.review.assessing import Assessing
+from pipeline.review.deciding import Deciding
+from pipeline.review.floor import Floor, require
+from pipeline.review.intake import Intake
+from pipeline.review.leases import Leases
+from pipeline.review.oversight import Oversight
+from pipeline.review.permissions import Permission
 from pipeline.review.places import Place, QueueState
+from pipeline.review.standing import describe_queue
 from pipeline.store import Store
 from pipeline.types import (
     Account,
     Answer,
     Assessment,
+    Committed,
     Decision,
     DeskEvent,
     DeskSettings,
+    Finished,
     Pick,
+    Purpose,
     Revision,
     Rubric,
     SavedDraft,
@@ -44,17 +55,27 @@ class Desk:
         chance: random.Random | None = None,
     ) -> None:
         """Read what the store knows; `clock` (UTC) and `chance` are for tests."""
-        raise NotImplementedError
+        self._floor = Floor(store, clock, chance)
+        self._leases = Leases(self._floor)
+        self._assessing = Assessing(self._floor, self._leases)
+        self._deciding = Deciding(self._floor)
+        self._oversight = Oversight(self._floor)
+        self._intake = Intake(self._floor)
+        self._intake.take_in()
+        self._leases.renew_all()
 
     # The queue
 
     def refresh(self) -> None:
         """Take in reviews that were opened and decided elsewhere, free what is overdue, and draw audits."""
-        raise NotImplementedError
+        self._intake.take_in()
+        self._leases.free_overdue()
 
     def describe_queue(self, account: Account) -> QueueState:
         """Return what the queue's page says to `account`."""
-        raise NotImplementedError
+        require(account, Permission.REVIEW)
+        self._leases.free_overdue()
+        return describe_queue(self._floor, self._leases.drawing, account)
 
     def draw(self, account: Account, *, key: str) -> Place | None:
         """Hand `account` the next item and lease it, or return None when there is none for them.
@@ -65,7 +86,9 @@ class Desk:
         Raises:
             DeskError: ``forbidden``; ``paused``.
         """
-        raise NotImplementedError
+        require(account, Permission.REVIEW)
+        slot = self._leases.draw(account, key)
+        return self._floor.show(slot, draft=True) if slot is not None else None
 
     def open(self, account: Account, review_id: str, slot: int) -> Place:
         """Return a place to its holder, renewing the lease, or to whoever finished it.
@@ -75,7 +98,9 @@ class Desk:
         Raises:
             DeskError: ``unknown``; ``forbidden`` if it is another's; ``not_held`` if another holds it now.
         """
-        raise NotImplementedError
+        require(account, Permission.REVIEW)
+        opened = self._leases.open(account, self._floor.find_slot(review_id, slot))
+        return self._floor.show(opened, draft=True)
 
     def renew(self, account: Account, review_id: str, slot: int, lease_id: str) -> Place:
         """Extend the lease: somebody is at work.
@@ -83,13 +108,29 @@ class Desk:
         Raises:
             DeskError: ``lease_lost``.
         """
-        raise NotImplementedError
+        require(account, Permission.REVIEW)
+        held = self._floor.find_slot(review_id, slot)
+        self._leases.hold(account, held, lease_id)
+        return self._floor.show(held, draft=True)
+
+    def join(self, account: Account, review_id: str, *, key: str) -> Place:
+        """Return the account's place in the norming session of a review, opened when there is none yet.
+
+        It is assessed as any other and never shapes the decision.
+
+        Raises:
+            DeskError: ``unknown``; ``forbidden`` if the account took part in the review itself.
+        """
+        require(account, Permission.REVIEW)
+        return self._floor.show(self._leases.join(account, review_id, key), draft=True)
 
     def hand_back(
         self, account: Account, review_id: str, slot: int, lease_id: str, *, reason: str, skip: bool
     ) -> None:
         """Free a place before it is committed; one that is skipped is not served to this person again."""
-        raise NotImplementedError
+        require(account, Permission.REVIEW)
+        held = self._floor.find_slot(review_id, slot)
+        self._leases.hand_back(account, held, lease_id, reason, skip=skip)
 
     # Blind, then final
 
@@ -105,7 +146,7 @@ class Desk:
             DeskError: ``stale_revision`` if a newer revision is there (the message says which);
                 ``lease_lost``; ``already_committed`` for a blind draft after the commit; ``invalid``.
         """
-        raise NotImplementedError
+        return self._assessing.save_draft(account, lease_id, draft, idle_removed_seconds)
 
     def commit(
         self,
@@ -132,7 +173,19 @@ class Desk:
             DeskError: ``incomplete`` (every missing or wrong answer is listed), ``stale_rubric``,
                 ``lease_lost``, ``already_committed``.
         """
-        raise NotImplementedError
+        held = self._floor.find_slot(review_id, slot)
+        committed = Committed(
+            assessment=assessment,
+            rubric=rubric,
+            seconds=seconds,
+            picks=picks or {},
+            rubric_change=rubric_change,
+        )
+        adjudicates = held.purpose is Purpose.ADJUDICATION
+        others = dict(self._deciding.label_assessments(held.sheet)) if adjudicates else None
+        return self._floor.show(
+            self._assessing.commit(account, held, lease_id, committed, key, others), draft=True
+        )
 
     def finish(
         self,
@@ -151,7 +204,9 @@ class Desk:
             DeskError: ``not_committed``; ``incomplete``, also where a level differs from the blind one
                 without a revision that says why; ``already_decided``.
         """
-        raise NotImplementedError
+        held = self._floor.find_slot(review_id, slot)
+        finished = Finished(assessment=assessment, revisions=revisions, seconds=seconds)
+        return self._floor.show(self._assessing.finish(account, held, finished, key))
 
     def undo(self, account: Account, review_id: str, slot: int, *, key: str) -> Place:
         """Take the final assessment back; the place is committed again.
@@ -159,25 +214,26 @@ class Desk:
         Raises:
             DeskError: ``too_late`` after `DeskSettings.undo_seconds`; ``already_decided``.
         """
-        raise NotImplementedError
+        held = self._floor.find_slot(review_id, slot)
+        return self._floor.show(self._assessing.undo(account, held, key), draft=True)
 
     def flag(self, account: Account, review_id: str, slot: int, reason: str, *, key: str) -> None:
         """Ask a lead to look at an item."""
-        raise NotImplementedError
+        self._assessing.flag(account, self._floor.find_slot(review_id, slot), reason, key)
 
     # What a place is judged by
 
     def rubric_of(self, review_id: str) -> Rubric:
         """Return the rubric of a review; it never changes under it."""
-        raise NotImplementedError
+        return self._floor.material.rubric(self._floor.find_sheet(review_id)[1])
 
     def asked_criteria(self, review_id: str) -> tuple[str, ...]:
         """Return the criteria that a person levels: those whose level no check settled."""
-        raise NotImplementedError
+        return self._floor.material.settled(self._floor.find_sheet(review_id)[1]).asked
 
     def settled_answers(self, review_id: str) -> dict[str, Answer]:
         """Return the levels that checks settled, which people see and may object to."""
-        raise NotImplementedError
+        return self._floor.material.settled(self._floor.find_sheet(review_id)[1]).answers
 
     def others(self, account: Account, review_id: str) -> list[tuple[str, Assessment]]:
         """Return the final assessments of other people as A and B, in an order that chance chose.
@@ -187,7 +243,7 @@ class Desk:
         Raises:
             DeskError: ``forbidden``.
         """
-        raise NotImplementedError
+        return self._deciding.others_for(account, self._floor.find_sheet(review_id)[0])
 
     # Leads
 
@@ -197,41 +253,42 @@ class Desk:
         Raises:
             DeskError: ``unknown``.
         """
-        raise NotImplementedError
+        return self._floor.show(self._floor.find_slot(review_id, slot))
 
     def list_places(self) -> list[Place]:
         """Return every place that is not decided, oldest first, without drafts."""
-        raise NotImplementedError
+        self._leases.free_overdue()
+        return self._oversight.list_places()
 
     def list_flags(self) -> list[DeskEvent]:
         """Return flags and objections' commits of reviews that are not decided, newest first."""
-        raise NotImplementedError
+        return self._oversight.list_flags()
 
     def take_back(self, lead: Account, review_id: str, slot: int, reason: str, *, key: str) -> None:
         """Free a place that somebody holds; the draft stays with them."""
-        raise NotImplementedError
+        self._leases.take_back(lead, self._floor.find_slot(review_id, slot), reason, key)
 
     def unblind(self, lead: Account, review_id: str, reason: str, *, key: str) -> str:
         """Return where a submission came from, once the reason is on record."""
-        raise NotImplementedError
+        return self._oversight.unblind(lead, review_id, reason, key)
 
     def plant(self, lead: Account, review_id: str, levels: dict[str, int], *, key: str) -> None:
         """Make a decided review a gold item with known levels; none for it to be one no longer."""
-        raise NotImplementedError
+        self._oversight.plant(lead, review_id, levels, key)
 
     def settings(self) -> DeskSettings:
         """Return how the desk is run now."""
-        raise NotImplementedError
+        return self._floor.settings
 
     def change_settings(self, lead: Account, settings: DeskSettings) -> None:
         """Run the desk differently from now on."""
-        raise NotImplementedError
+        self._oversight.change_settings(lead, settings)
 
     # Decisions
 
     def list_due(self) -> list[str]:
         """Return reviews that are concluded and whose time to undo is over, and that no lead holds back."""
-        raise NotImplementedError
+        return self._deciding.list_due()
 
     def decide(self, review_id: str) -> Decision:
         """Make the decision of a concluded review and keep it in the store for good.
@@ -242,14 +299,14 @@ class Desk:
         Raises:
             DeskError: ``incomplete`` if it is not concluded; ``already_decided``.
         """
-        raise NotImplementedError
+        return self._deciding.decide(review_id)
 
     def decide_due(self) -> list[Decision]:
         """Make every decision that is due; the graph's side then releases the grades."""
-        raise NotImplementedError
+        return self._deciding.decide_due()
 
     # Time
 
     def pseudonym(self, review_id: str) -> str:
         """Return the name under which the author of a review's submission is known here."""
-        raise NotImplementedError
+        return self._floor.find_sheet(review_id)[0].author

@@ -1,11 +1,12 @@
-"""What all parts of the desk share: the board behind its lock, the clock, the settings, and keeping events."""
+"""What all parts of the desk share: the board behind its lock, the clock, the settings."""
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -31,7 +32,7 @@ from pipeline.types import (
     hash_text,
 )
 
-__all__ = ["DESK", "Floor", "event_id_of"]
+__all__ = ["DESK", "Floor", "blind_of", "event_id_of", "final_of", "require", "require_handed"]
 
 #: Who acts where nobody does.
 DESK: Final = "desk"
@@ -53,7 +54,9 @@ class Floor:
     review is held apart by `lock_of`, which comes first where both are needed.
     """
 
-    def __init__(self, store: Store, clock: Callable[[], datetime] | None, chance: random.Random | None) -> None:
+    def __init__(
+        self, store: Store, clock: Callable[[], datetime] | None, chance: random.Random | None
+    ) -> None:
         """Use `store`; nothing is read but the secret and the settings."""
         self.store = store
         self.now = clock or (lambda: datetime.now(UTC))
@@ -112,7 +115,20 @@ class Floor:
 
     def add(self, item: DeskItem) -> bool:
         """Take in a review; False if it was known."""
-        return self.board.add(item, pseudonym_of(self.secret, author_of(item)))
+        self.material.learn_family(item)
+        author = pseudonym_of(self.secret, author_of(item))
+        with self.lock:
+            return self.board.add(item, author)
+
+    def apply(self, event: DeskEvent) -> None:
+        """Take in an event that is in the store."""
+        with self.lock:
+            self.board.apply(event)
+
+    def close(self, review_ids: Iterable[str]) -> None:
+        """Take in that reviews are decided."""
+        with self.lock:
+            self.board.close(review_ids)
 
     # Keeping
 
@@ -146,36 +162,31 @@ class Floor:
     def show(self, slot: Slot, *, draft: bool = False) -> Place:
         """Return a place as it is now, with its holder's draft if asked for."""
         with self.lock:
-            _, item = self.find_sheet(slot.sheet.id)
-            place = Place(
-                item=item,
-                slot=slot.number,
-                purpose=slot.purpose,
-                state=slot.state,
-                holder=slot.holder,
-                lease_id=slot.lease_id if slot.holder else "",
-                lease_until=slot.lease_until,
-                draft=None,
-                submitted=_submitted(slot),
-                undo_until=self.undo_until(slot),
-                standing=self.standing_beside(slot),
-            )
+            place = slot.shown or self._show(slot)
         if not draft or place.holder is None:
             return place
         saved = self.store.desk.find_draft(slot.sheet.id, slot.number, place.holder)
-        return Place(
-            item=place.item,
-            slot=place.slot,
-            purpose=place.purpose,
-            state=place.state,
-            holder=place.holder,
-            lease_id=place.lease_id,
-            lease_until=place.lease_until,
-            draft=saved,
-            submitted=place.submitted,
-            undo_until=place.undo_until,
-            standing=place.standing,
+        return dataclasses.replace(place, draft=saved)
+
+    def _show(self, slot: Slot) -> Place:
+        _, item = self.find_sheet(slot.sheet.id)
+        place = Place(
+            item=item,
+            slot=slot.number,
+            purpose=slot.purpose,
+            state=slot.state,
+            holder=slot.holder,
+            lease_id=slot.lease_id if slot.holder else "",
+            lease_until=slot.lease_until,
+            draft=None,
+            submitted=_submitted(slot),
+            undo_until=self.undo_until(slot),
+            standing=self.standing_beside(slot),
         )
+        # What is finished changes with time and settings, the rest with events and renewals only.
+        if slot.final is None:
+            slot.shown = place
+        return place
 
     def undo_until(self, slot: Slot) -> datetime | None:
         """Return when a finished place can no longer be taken back."""
@@ -197,7 +208,7 @@ class Floor:
         return ReviewStanding.CONCLUDED
 
     def standing_beside(self, slot: Slot) -> ReviewStanding:
-        """Return the review's standing as a place shows it: one that shapes no decision looks like any other."""
+        """Return the standing that a place shows: one that shapes no decision looks like any other."""
         if slot.purpose in SHAPING:
             return self.standing(slot.sheet)
         until = self.undo_until(slot)
@@ -220,6 +231,16 @@ def require(account: Account, permission: Permission) -> None:
     """
     if not account.active or not may(account.role, permission):
         raise DeskError("forbidden", f"a {account.role.value} may not do that", "ask a lead")
+
+
+def require_handed(account: Account, slot: Slot) -> None:
+    """Refuse what was never handed to somebody.
+
+    Raises:
+        DeskError: ``forbidden``.
+    """
+    if account.name not in slot.seen_by:
+        raise DeskError("forbidden", "this item was not handed to you", "take the next item from the queue")
 
 
 def event_id_of(kind: str, account: Account, key: str, *place: object) -> str:

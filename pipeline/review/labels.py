@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from pipeline.review.chances import load_secret
 from pipeline.store import DeskItem, Store
 from pipeline.types import (
     Answer,
@@ -24,7 +25,6 @@ __all__ = [
     "Label",
     "Labels",
     "Source",
-    "hide_rater",
     "keep_imported",
     "read_labels",
 ]
@@ -96,7 +96,8 @@ class Labels:
 
     def __init__(self, store: Store) -> None:
         """Follow the events of `store`."""
-        self._records = store.desk
+        self._store, self._records = store, store.desk
+        self._secret = ""
         self._lock = threading.Lock()
         self._events_cursor = 0
         self._items_cursor = 0
@@ -119,6 +120,16 @@ class Labels:
             ]
             imported = self._records.list_records(_KIND, ImportedAssessment)
             return found + [label for assessment in imported for label in self._read_imported(assessment)]
+
+    def hide_rater(self, label: Label) -> Label:
+        """Return `label` with a pseudonym for the rater, the same for all labels of one person at one source.
+
+        It is made with the desk's secret: without that, nobody who knows all names can work out who is who.
+        """
+        if not self._secret:
+            self._secret = load_secret(self._store)
+        name = "rater-" + hash_text(self._secret, "rater", label.source, label.rater)[:8]
+        return label.model_copy(update={"rater": name})
 
     def _follow(self) -> None:
         for number, event in self._records.list_events(self._events_cursor):
@@ -192,14 +203,6 @@ def keep_imported(store: Store, assessments: list[ImportedAssessment]) -> None:
         key = hash_text(assessment.source, assessment.review_id, assessment.rater)
         store.desk.save_record(_KIND, key, assessment, wait=False)
     store.flush()
-
-
-def hide_rater(label: Label) -> Label:
-    """Return `label` with a pseudonym in place of the rater, the same for all labels of one person.
-
-    It keeps names out of files. Whoever knows all names can still work out who is who.
-    """
-    return label.model_copy(update={"rater": "rater-" + hash_text("rater", label.source, label.rater)[:8]})
 
 
 def _make_label(

@@ -56,7 +56,9 @@ class Settled:
     @property
     def answers(self) -> dict[str, Answer]:
         """Levels that checks settled, as answers."""
-        return {score.criterion: Answer(level=score.level, reason=score.reason[:2000]) for score in self.scores}
+        return {
+            score.criterion: Answer(level=score.level, reason=score.reason[:2000]) for score in self.scores
+        }
 
     @property
     def checks(self) -> frozenset[str]:
@@ -83,7 +85,9 @@ class Material:
         rubric = self._document(item.rubric, Rubric)
         if rubric is None:
             raise DeskError(
-                "unknown", "the rubric of this review is not in the store", "restore the store from a snapshot"
+                "unknown",
+                "the rubric of this review is not in the store",
+                "restore the store from a snapshot",
             )
         return rubric
 
@@ -104,11 +108,16 @@ class Material:
         """Return lines of the code, 1-based and inclusive."""
         return "\n".join(self._code(item).split("\n")[first - 1 : last])
 
-    def is_within(self, item: DeskItem, skills: tuple[str, ...]) -> bool:
-        """Whether the task of a review is among `skills`: ids or families of tasks, or all where empty."""
-        if not skills or item.task_id in skills:
-            return True
-        return self._family(item) in skills
+    def is_within(self, task_id: str, skills: tuple[str, ...]) -> bool:
+        """Whether a task is among `skills`: ids or families of tasks, or all where empty."""
+        return not skills or task_id in skills or self._families.get(task_id) in skills
+
+    def learn_family(self, item: DeskItem) -> None:
+        """Find out of which family the task of a review is, so that `is_within` need not ask the store."""
+        if item.task_id not in self._families:
+            grading = self._read(lambda: self._store.load_grading(item.review.grading_id))
+            task = self._document(grading.fingerprint.task, Task) if grading else None
+            self._families[item.task_id] = task.family if task else None
 
     def _settle(self, item: DeskItem) -> Settled:
         rubric = self.rubric(item)
@@ -118,13 +127,6 @@ class Material:
         scores = tuple(score for score in score_checks(rubric, reports, facts) if score.level is not None)
         code = self._code(item).removesuffix("\n")
         return Settled(rubric, scores, reports, code.count("\n") + 1 if code else 0)
-
-    def _family(self, item: DeskItem) -> Family | None:
-        if item.task_id not in self._families:
-            grading = self._read(lambda: self._store.load_grading(item.review.grading_id))
-            task = self._document(grading.fingerprint.task, Task) if grading else None
-            self._families[item.task_id] = task.family if task else None
-        return self._families[item.task_id]
 
     def _code(self, item: DeskItem) -> str:
         submission = self._read(lambda: self._store.load_submission(item.submission_id))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from statistics import median
 from typing import Final
 
+from pipeline.review.audit_slice import AuditSlice, measure_audit
 from pipeline.review.concordance import (
     CriterionAgreement,
     ReviewerSpread,
@@ -22,7 +22,7 @@ from pipeline.review.errors import DeskError
 from pipeline.review.gold import Gold, GoldFigures
 from pipeline.review.labels import Label, Labels
 from pipeline.review.permissions import Permission, may
-from pipeline.stats.agreement import MINIMUM, Estimate
+from pipeline.stats.agreement import MINIMUM, Estimate, proportion
 from pipeline.stats.intervals import wilson_interval
 from pipeline.store import DeskItem, Store
 from pipeline.types import (
@@ -37,7 +37,7 @@ from pipeline.types import (
     SlotOpened,
 )
 
-__all__ = ["AGES", "AuditSlice", "Changes", "Day", "FastAgreement", "Pace", "Progress", "Report", "Waiting"]
+__all__ = ["AGES", "Changes", "Day", "FastAgreement", "Pace", "Progress", "Report", "Waiting"]
 
 #: What waits, by age: a name, and below which age it counts.
 AGES: Final[tuple[tuple[str, timedelta], ...]] = (
@@ -49,8 +49,6 @@ AGES: Final[tuple[tuple[str, timedelta], ...]] = (
 )
 #: How many days of throughput are listed.
 _DAYS: Final = 14
-#: Levels this far apart are more than a matter of taste: an adjudicator would be asked.
-_FAR: Final = 2
 
 _Place = tuple[str, int]
 
@@ -135,23 +133,6 @@ class FastAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditSlice:
-    """How often people disagree with grades that stand alone, from a random draw of known probability.
-
-    Attributes:
-        differs: Share of accepted grades where any level that the judge gave is another blind.
-        far: Share where one lies two or more levels apart.
-        unequal: Whether the draws had different probabilities, so that each is weighted by its inverse.
-        left_out: Audits without a known probability or without a level to compare.
-    """
-
-    differs: Estimate
-    far: Estimate
-    unequal: bool
-    left_out: int
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """All figures of the page, as of `at`."""
 
@@ -219,7 +200,7 @@ class Progress:
                 changes=self._measure_changes(),
                 fast=self._screen_fast_agreement(),
                 gold=gold,
-                audit=_measure_audit(reviewed, self._drafts),
+                audit=measure_audit(reviewed, self._drafts),
             )
 
     def _follow(self) -> None:
@@ -241,14 +222,13 @@ class Progress:
             self._items[item.review.id] = item
 
     def _load_documents(self, labels: Iterable[Label]) -> None:
-        """Read the judge's levels and the rubrics behind `labels`; neither ever changes once a person saw it."""
+        """Read the judge's levels and the rubrics behind `labels`, unless they are known."""
         labels = list(labels)
-        missing = sorted({label.grading_id for label in labels} - self._drafts.keys() - {""})
-        for grading_id in missing:
-            self._drafts[grading_id] = {}
+        # A draft without a level of the judge's may still be made again.
+        missing = sorted({label.grading_id for label in labels} - self._drafts.keys())
         for draft in self._store.list_draft_levels(missing) if missing else ():
             if draft.level is not None and not draft.source.startswith("check:"):
-                self._drafts[draft.grading_id][draft.criterion] = draft.level
+                self._drafts.setdefault(draft.grading_id, {})[draft.criterion] = draft.level
         for sha256 in sorted({label.rubric for label in labels} - self._rubrics.keys()):
             document = self._store.find_document(sha256)
             self._rubrics[sha256] = Rubric.model_validate_json(document.text) if document else None
@@ -322,7 +302,7 @@ class Progress:
                     )
         changed = causes.total()
         return Changes(
-            rate=_rate(changed, max(answers, changed)),
+            rate=proportion(changed, max(answers, changed)),
             changed=changed,
             towards_judge=towards_judge,
             by_cause={cause: causes[cause] for cause in Cause if causes[cause]},
@@ -345,7 +325,7 @@ class Progress:
             others = [mark for name, theirs in marks.items() if name != account for mark in theirs]
             if len(own) < MINIMUM or len(others) < MINIMUM:
                 continue
-            share, theirs_share = _rate(sum(own), len(own)), _rate(sum(others), len(others))
+            share, theirs_share = proportion(sum(own), len(own)), proportion(sum(others), len(others))
             if wilson_interval(sum(own), len(own)).low > sum(others) / len(others):
                 found.append(FastAgreement(account, share, theirs_share))
         return tuple(found)
@@ -362,52 +342,9 @@ class Progress:
         return self._drafts.get(item.review.grading_id, {}) if item else {}
 
 
-def _measure_audit(labels: Iterable[Label], drafts: dict[str, dict[str, int]]) -> AuditSlice:
-    distances: dict[str, list[int]] = defaultdict(list)
-    probabilities: dict[str, float | None] = {}
-    for label in labels:
-        if label.sampling == "audit" and label.purpose is Purpose.FIRST:
-            probabilities[label.review_id] = label.probability
-            draft = drafts.get(label.grading_id, {})
-            if label.level is not None and label.criterion in draft:
-                distances[label.review_id].append(abs(label.level - draft[label.criterion]))
-    drawn = [(max(distances[name]), p) for name, p in probabilities.items() if p and distances[name]]
-    weights = [1 / p for _, p in drawn]
-    return AuditSlice(
-        differs=_weighted_rate([distance > 0 for distance, _ in drawn], weights),
-        far=_weighted_rate([distance >= _FAR for distance, _ in drawn], weights),
-        unequal=len(set(weights)) > 1,
-        left_out=len(probabilities) - len(drawn),
-    )
-
-
-def _weighted_rate(hits: Sequence[bool], weights: Sequence[float]) -> Estimate:
-    """Return the Horvitz-Thompson share, with the sum of weights for the unknown total (Hajek's ratio).
-
-    Its interval is Wilson's at Kish's effective sample size; with equal weights that is the plain one.
-    """
-    n = len(hits)
-    if n < MINIMUM:
-        return _too_few(n)
-    if len(set(weights)) == 1:
-        return _rate(sum(hits), n)
-    share = math.fsum(w for hit, w in zip(hits, weights, strict=True) if hit) / math.fsum(weights)
-    effective = int(math.fsum(weights) ** 2 / math.fsum(w * w for w in weights))
-    return Estimate(share, n, wilson_interval(min(effective, round(share * effective)), effective))
-
-
-def _rate(hits: int, n: int) -> Estimate:
-    if n < MINIMUM:
-        return _too_few(n)
-    return Estimate(hits / n, n, wilson_interval(hits, n))
-
-
 def _median(values: Sequence[float]) -> Estimate:
-    return Estimate(median(values), len(values)) if len(values) >= MINIMUM else _too_few(len(values))
-
-
-def _too_few(n: int) -> Estimate:
-    return Estimate(None, n, reason=f"too few: {n} of at least {MINIMUM}")
+    n = len(values)
+    return Estimate(median(values), n) if n >= MINIMUM else proportion(0, n)
 
 
 def _seconds(event: DeskEvent) -> float:

@@ -11,23 +11,28 @@ from pipeline.store.records import DeskItem
 
 __all__ = ["author_of", "pseudonym_of"]
 
-_ADJECTIVES: Final = (
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_ADJECTIVES: Final = _words(
     "amber azure bold brave brisk bright bronze calm candid clear clever cobalt copper coral crimson crisp "
     "curious deft eager early fair fast fleet fresh frosty gentle glad golden grand green hardy hazel honest "
     "humble indigo ivory jade jolly keen kind lively loyal lucid lunar maple mellow merry mild misty modest "
     "neat nimble noble olive open opal patient pearl plain polar proud quick quiet rapid ready robust royal "
-    "ruby rustic sandy sharp silent silver sleek smooth snowy solar solid sound spry steady still sunny swift "
-    "tidy topaz vivid warm wise witty young zesty"
-).split()
+    "ruby rustic sandy sharp silent silver sleek smooth snowy solar solid sound spry steady still sunny "
+    "swift tidy topaz vivid warm wise witty young zesty"
+)
 
-_NOUNS: Final = (
+_NOUNS: Final = _words(
     "acorn alder aspen badger beacon birch bison bridge brook canyon cedar cliff clover comet condor crane "
     "creek dove dune eagle elm falcon fern finch fjord forest fox geyser glacier grove gull harbour hare "
     "hawk heron hill ibis island jay juniper kestrel lagoon lake larch lark lemur linden lotus lynx marsh "
     "marten meadow mesa moor moss oak orchid osprey otter owl palm panda pebble pine plover pond poplar "
     "prairie puffin quail raven reef ridge river robin rowan seal sparrow spruce stork summit swan thistle "
     "thrush tundra valley walnut willow wren yew"
-).split()
+)
 
 _ROW: Final = re.compile(r":\d+$")
 

@@ -63,15 +63,17 @@ def conclude(
     decision = store.load_review(review_id).decision if review_id else None
     if decision is None:
         scores, overall, decided_by, comment = draft.scores, draft.overall, "gates", ""
+        feedback = draft.feedback
     else:
         scores, overall = apply_decision(decision, rubric, inspection, draft)
         decided_by, comment = decision.reviewer, decision.comment
+        feedback = draft.feedback if decision.feedback is None else decision.feedback
     grade = Grade(
         grading_id=grading.id,
         verdict=inspection.verdict,
         scores=scores,
         overall=overall,
-        feedback=draft.feedback,
+        feedback=feedback,
         decided_by=decided_by,
         comment=comment,
         released_at=datetime.now(UTC),

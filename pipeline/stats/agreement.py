@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pipeline.stats.bootstrap import percentile_interval, resample_sums
-from pipeline.stats.intervals import Interval
+from pipeline.stats.intervals import Interval, wilson_interval
 
 __all__ = [
     "MINIMUM",
@@ -38,6 +38,7 @@ __all__ = [
     "krippendorff_alpha",
     "mean_absolute_error",
     "mean_difference",
+    "proportion",
 ]
 
 Weights = Literal["identity", "linear", "quadratic"]
@@ -145,6 +146,17 @@ def gwet_ac(table: ArrayLike, weights: Weights = "identity") -> Estimate:
     return _estimate(table, lambda tables: _gwet(tables, weights))
 
 
+def proportion(hits: int, n: int, *, minimum: int = MINIMUM) -> Estimate:
+    """Return a share with Wilson's interval at 95 %; below `minimum` no number.
+
+    Raises:
+        ValueError: If there are more hits than trials.
+    """
+    if n < minimum:
+        return Estimate(None, n, reason=_too_few(n, minimum))
+    return Estimate(hits / n, n, wilson_interval(hits, n))
+
+
 def gwet_ac_of_raters(ratings: ArrayLike, categories: int, weights: Weights = "identity") -> Estimate:
     """Return Gwet's AC1 or AC2 of any number of raters, with gaps.
 
@@ -232,7 +244,7 @@ def compare_pairs(
 
     def measure(function: Callable[[_Array], _Array], undefined: str = "") -> Estimate:
         if n < minimum:
-            return Estimate(None, n, reason=f"too few: {n} of at least {minimum}")
+            return Estimate(None, n, reason=_too_few(n, minimum))
         point = _estimate(table, function, undefined)
         if point.value is None:
             return point
@@ -250,6 +262,10 @@ def compare_pairs(
         ac2=measure(lambda tables: _gwet(tables, "quadratic")),
         alpha=measure(lambda tables: _alpha(tables + np.swapaxes(tables, -1, -2), "ordinal"), _ONE_CATEGORY),
     )
+
+
+def _too_few(n: int, minimum: int) -> str:
+    return f"too few: {n} of at least {minimum}"
 
 
 # Below, tables may be many, along leading axes, and NaN stands for what does not exist.

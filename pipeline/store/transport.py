@@ -62,9 +62,9 @@ class Transport(Protocol):
         """
 
     def record(self, events: Sequence[str], *, wait: bool = True) -> None:
-        """Store events of the review desk (JSON of `pipeline.types.DeskEvent`); a person's work is journalled.
+        """Store events of the review desk (JSON of `pipeline.types.DeskEvent`), journalling a person's work.
 
-        Known ids are ignored. Committed on return with `wait`, and always when another process is the owner.
+        Known ids are ignored. Committed on return with `wait`, and always where another process is the owner.
 
         Raises:
             StoreError: If an id is known with another content, or a person's work is on an unknown review.

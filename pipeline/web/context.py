@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from fastapi import Request
 
@@ -10,7 +11,9 @@ from pipeline.review.accounts import Accounts
 from pipeline.review.desk import Desk
 from pipeline.store import Store
 
-__all__ = ["Context", "Options", "context_of", "path_of"]
+__all__ = ["THIS_MACHINE", "Context", "Options", "context_of", "path_of"]
+
+THIS_MACHINE: Final = ("127.0.0.0/8", "::1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,14 +24,14 @@ class Options:
         prefix: Path that a proxy serves it under, such as ``/desk``; empty for the root.
         secure_cookies: Whether browsers send cookies over HTTPS only.
         identity_header: Header in which a trusted proxy names who is there; empty for local accounts.
-        trusted_proxies: Addresses whose header is believed.
+        trusted_proxies: Addresses and networks whose headers are believed.
         session_hours: How long somebody stays logged in without doing anything.
     """
 
     prefix: str = ""
     secure_cookies: bool = False
     identity_header: str = ""
-    trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    trusted_proxies: tuple[str, ...] = THIS_MACHINE
     session_hours: float = 12.0
 
 

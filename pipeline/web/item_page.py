@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote, urlencode
 
 from fastapi import Path, Query, Request
@@ -34,7 +34,9 @@ __all__ = [
     "go_on",
     "keep_draft",
     "list_criteria",
+    "list_typed",
     "read_form",
+    "read_stage",
     "shown_mode",
     "to_place",
 ]
@@ -43,6 +45,16 @@ Reviewer = Annotated[Account, allow(Permission.REVIEW)]
 ReviewId = Annotated[str, Path(max_length=100)]
 Slot = Annotated[int, Path(ge=0, le=1000)]
 Mode = Annotated[str, Query(max_length=300)]
+
+_SMALL_FIELDS: Final = (
+    "new.first",
+    "new.last",
+    "new.text",
+    "new.part",
+    "new.feedback",
+    "flag.reason",
+    "skip.reason",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +121,7 @@ def common_values(request: Request, account: Account, place: Place, mode: str) -
     """Return what both pages of an item are made of; nothing of it tells why the item is here."""
     context, reading = context_of(request), reading_of(request)
     item = place.item
-    material = reading.material(item)
+    exhibits = reading.exhibits(item)
     code = reading.code(item, mode)
     queue = context.desk.describe_queue(account)
     now = datetime.now(UTC)
@@ -119,15 +131,15 @@ def common_values(request: Request, account: Account, place: Place, mode: str) -
         "review_id": item.review.id,
         "slot": place.slot,
         "author": context.desk.pseudonym(item.review.id),
-        "task": material.task,
+        "task": exhibits.task,
         "task_id": item.task_id,
         "rubric": context.desk.rubric_of(item.review.id),
-        "rows": list_criteria(request, place, material.evidence),
-        "modes": material.modes,
+        "rows": list_criteria(request, place, exhibits.evidence),
+        "modes": exhibits.modes,
         "mode": mode,
         "code": code,
-        "line_count": material.line_count,
-        "tabs": material.evidence.tabs,
+        "line_count": exhibits.line_count,
+        "tabs": exhibits.evidence.tabs,
         "evidence": reading.evidence(item),
         "settings": context.desk.settings(),
         "position": queue.done_today + 1,
@@ -147,6 +159,16 @@ def read_form(request: Request, review_id: str, fields: FormData) -> Assessment:
 def shown_mode(fields: FormData) -> str:
     """Return the mode that the code was in, or that a button asks for."""
     return (read_text(fields, "mode") or read_text(fields, "shown_mode") or "submission")[:300]
+
+
+def read_stage(fields: FormData) -> Literal["blind", "final"]:
+    """Return which of the two assessments a form is for."""
+    return "final" if read_text(fields, "stage") == "final" else "blind"
+
+
+def list_typed(fields: FormData | None) -> dict[str, str]:
+    """Return what stands in the fields that are no part of an assessment yet, for a form that comes back."""
+    return {name.replace(".", "_"): read_text(fields, name) if fields else "" for name in _SMALL_FIELDS}
 
 
 def keep_draft(

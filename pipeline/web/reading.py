@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,14 +11,23 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from pipeline.report.collect import Collector, Detail
+from pipeline.report.error_figure import draw_errors
 from pipeline.review.errors import DeskError
 from pipeline.store import DeskItem
 from pipeline.types import Rubric, Task
-from pipeline.web.code_view import Cache, Mode, list_modes, mark_lines, render_beside, render_code, render_diff
+from pipeline.web.code_view import (
+    Cache,
+    Mode,
+    list_modes,
+    mark_lines,
+    render_beside,
+    render_code,
+    render_diff,
+)
 from pipeline.web.context import Context, context_of
 from pipeline.web.evidence import Evidence, collect_evidence
 
-__all__ = ["Material", "Reading", "reading_of"]
+__all__ = ["Exhibits", "Reading", "reading_of"]
 
 #: HTML kept in memory, in characters, and submissions.
 _MOST_CHARACTERS: Final = 100_000_000
@@ -27,7 +35,7 @@ _MOST_SUBMISSIONS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class Exhibits:
     """What may be read before one has committed: all of it is fixed once a submission is in the queue.
 
     Attributes:
@@ -35,6 +43,7 @@ class Material:
         task: The task, as it was when the grading was made.
         rubric: The rubric, likewise.
         evidence: What stages and checks established.
+        line_count: Lines of the code.
         modes: The ways to look at the code.
     """
 
@@ -42,6 +51,7 @@ class Material:
     task: Task | None
     rubric: Rubric | None
     evidence: Evidence
+    line_count: int
     modes: tuple[Mode, ...]
 
 
@@ -54,28 +64,29 @@ class Reading:
         self._environment = environment
         self._collector = Collector(context.store)
         self._rendered = Cache(_MOST_CHARACTERS)
-        self._materials: OrderedDict[str, Material] = OrderedDict()
+        self._exhibits: OrderedDict[str, Exhibits] = OrderedDict()
 
     def detail(self, item: DeskItem) -> Detail:
         """Return everything about the grading of a review, the judge's draft included."""
         return self._collector.load_detail(self._store.load_summary(item.review.grading_id))
 
-    def material(self, item: DeskItem) -> Material:
+    def exhibits(self, item: DeskItem) -> Exhibits:
         """Return what may be read of a review before the commit."""
         key = item.review.grading_id
-        found = self._materials.get(key)
+        found = self._exhibits.get(key)
         if found is None:
             detail = self.detail(item)
-            found = Material(
+            found = Exhibits(
                 code=detail.submission.code,
                 task=detail.task,
                 rubric=detail.rubric,
                 evidence=collect_evidence(detail),
+                line_count=detail.line_count,
                 modes=list_modes(detail.task),
             )
-            self._materials[key] = found
-            while len(self._materials) > _MOST_SUBMISSIONS:
-                self._materials.popitem(last=False)
+            self._exhibits[key] = found
+            while len(self._exhibits) > _MOST_SUBMISSIONS:
+                self._exhibits.popitem(last=False)
         return found
 
     def code(self, item: DeskItem, mode: str) -> Markup:
@@ -84,26 +95,27 @@ class Reading:
         Raises:
             DeskError: ``unknown`` if there is no such mode.
         """
-        material = self.material(item)
-        if mode not in {known.id for known in material.modes}:
-            known = ", ".join(known.id for known in material.modes)
+        exhibits = self.exhibits(item)
+        if mode not in {known.id for known in exhibits.modes}:
+            known = ", ".join(known.id for known in exhibits.modes)
             raise DeskError("unknown", f"there is no way {mode[:60]!r} to look at this code", f"use {known}")
         return self._rendered.find(
-            ("code", item.review.grading_id, mode), lambda: self._render_code(item, material, mode)
+            ("code", item.review.grading_id, mode), lambda: self._render_code(item, exhibits, mode)
         )
 
     def evidence(self, item: DeskItem) -> Markup:
         """Return the tabs of the evidence."""
         return self._rendered.find(
             ("evidence", item.review.grading_id),
-            lambda: self._render("workspace/evidence.html", {"evidence": self.material(item).evidence}),
+            lambda: self._render_evidence(self.exhibits(item).evidence),
         )
 
-    def _render(self, template: str, values: Mapping[str, object]) -> Markup:
-        return Markup(self._environment.get_template(template).render(values))
+    def _render_evidence(self, evidence: Evidence) -> Markup:
+        template = self._environment.get_template("workspace/evidence.html")
+        return Markup(template.render(evidence=evidence, draw_errors=draw_errors))
 
-    def _render_code(self, item: DeskItem, material: Material, mode: str) -> Markup:
-        code, task, marks = material.code, material.task, mark_lines(material.evidence.findings)
+    def _render_code(self, item: DeskItem, exhibits: Exhibits, mode: str) -> Markup:
+        code, task, marks = exhibits.code, exhibits.task, mark_lines(exhibits.evidence.findings)
         if not code:
             return Markup('<p class="notice">There is no code: it was turned away before it was read.</p>')
         kind, _, name = mode.partition(":")
@@ -121,11 +133,11 @@ class Reading:
         return render_diff(next(one.code for one in task.solutions if one.name == name), code, marks)
 
     def _find_previous(self, item: DeskItem) -> str | None:
-        """Return the code that the same author handed in last before, as far as it was ever to be reviewed."""
+        """Return what the same author handed in last before, of all that was ever to be reviewed."""
         author = self._desk.pseudonym(item.review.id)
         earlier = [
             other
-            for other in self._store.desk.list_items()
+            for _, other in self._store.desk.list_items()
             if other.task_id == item.task_id
             and other.review.opened_at < item.review.opened_at
             and other.submission_id != item.submission_id

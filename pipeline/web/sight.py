@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.review.permissions import Permission, may
-from pipeline.types import Account, Claimed, Committed, DeskEvent, Planted, Purpose, Released, SlotOpened
+from pipeline.types import Account, Claimed, Committed, DeskEvent, Planted, Released
 
 __all__ = ["Sight", "find_sight"]
 
@@ -26,7 +26,9 @@ class Sight:
     people: bool
 
 
-def find_sight(account: Account, events: Sequence[DeskEvent], *, decided: bool) -> Sight:
+def find_sight(
+    account: Account, events: Sequence[DeskEvent], *, decided: bool, in_session: bool = False
+) -> Sight:
     """Return what `account` may see of the review that `events` are of.
 
     Whoever holds a place of it that is not committed yet sees nothing that could lead them, whatever their
@@ -37,7 +39,7 @@ def find_sight(account: Account, events: Sequence[DeskEvent], *, decided: bool) 
     committed = {event.slot for event in events if _is_by(event, account) and _commits(event)}
     if _held_slots(account, events) - committed:
         return Sight(judge=False, others=False, people=False)
-    served_again = _is_served_again(events) and not leads
+    served_again = (in_session or _is_gold(events)) and not leads
     judge = bool(committed) or (decided and not served_again)
     others = decided and judge
     return Sight(judge=judge, others=others, people=leads or others)
@@ -62,11 +64,6 @@ def _held_slots(account: Account, events: Sequence[DeskEvent]) -> set[int]:
     return {slot for slot, (_, holder) in leases.items() if holder == account.name}
 
 
-def _is_served_again(events: Sequence[DeskEvent]) -> bool:
-    planted = False
-    for event in events:
-        if isinstance(event.action, Planted):
-            planted = bool(event.action.levels)
-        elif isinstance(event.action, SlotOpened) and event.action.purpose in (Purpose.GOLD, Purpose.NORMING):
-            return True
-    return planted
+def _is_gold(events: Sequence[DeskEvent]) -> bool:
+    planted = [event.action.levels for event in events if isinstance(event.action, Planted)]
+    return bool(planted and planted[-1])

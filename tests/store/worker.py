@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from pipeline.store import Store, StoreError, open_store
+from tests.store.desk_examples import claimed, committed
 from tests.store.examples import batch, decision, grade, save_waiting, stage, submission
 
 
@@ -61,6 +62,16 @@ def decide_until_killed(store: Store) -> None:
         save_waiting(store, str(number))
         store.decide(decision(str(number)))
         say(decided=number)
+        number += 1
+
+
+def commit_until_killed(store: Store) -> None:
+    """Says each blind assessment once it is kept."""
+    number = 0
+    while True:
+        save_waiting(store, str(number))
+        store.desk.record([claimed(str(number)), committed(str(number))])
+        say(committed=number)
         number += 1
 
 
@@ -124,6 +135,7 @@ ACTIONS = {
         close_two_batches,
         write_until_killed,
         decide_until_killed,
+        commit_until_killed,
         hold,
         hold_and_freeze,
         hold_and_leave_a_child,

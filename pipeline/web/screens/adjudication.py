@@ -115,7 +115,7 @@ def _page(
         findings=findings,
         code=render_code(detail.submission.code, mark_lines(findings)),
         rubric=rubric,
-        rubric_hash=values.get("rubric") or rubric.content_hash(),
+        rubric_hash=place.item.rubric,
         choices=list_choices(_asked(context, review_id), others),
         others=others,
         settled=context.desk.settled_answers(review_id),

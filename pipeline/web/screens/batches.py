@@ -95,7 +95,7 @@ def list_gradings(
 
 
 def _figures_of(request: Request) -> BatchFigures:
-    return service(request, BatchFigures, BatchFigures)
+    return service(request, BatchFigures, lambda context: BatchFigures(context.store))
 
 
 def _count(request: Request, batch_id: str) -> Sections:

@@ -78,7 +78,7 @@ def use_comment(request: Request, account: Here, comment_id: str) -> JSONRespons
 
 
 def _comments(request: Request) -> SavedComments:
-    return service(request, SavedComments, SavedComments)
+    return service(request, SavedComments, lambda context: SavedComments(context.store))
 
 
 def _page(

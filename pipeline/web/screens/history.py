@@ -11,6 +11,7 @@ from pipeline.review.permissions import Permission
 from pipeline.web.access import Here, allow
 from pipeline.web.context import context_of
 from pipeline.web.rendering import render
+from pipeline.web.services import norming_of
 from pipeline.web.sight import find_sight
 from pipeline.web.timeline import compose_timeline
 
@@ -28,7 +29,15 @@ def show_history(request: Request, account: Here, review_id: str) -> HTMLRespons
     except KeyError:
         raise DeskError("unknown", "there is no review with that id", "open one from the queue") from None
     events = context.store.desk.list_events_of(review_id)
-    sight = find_sight(account, events, decided=state.decision is not None)
+    sight = find_sight(
+        account,
+        events,
+        decided=state.decision is not None,
+        in_session=any(
+            review_id in session.review_ids and session.revealed_at is None
+            for session in norming_of(request).list(account)
+        ),
+    )
     detail = Collector(context.store).load_detail(context.store.load_summary(state.review.grading_id))
     rows = compose_timeline(detail, state.review, events, state.decision, viewer=account.name, sight=sight)
     return render(

@@ -3,75 +3,49 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
+from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from pipeline.review.errors import DeskError
-from pipeline.review.permissions import Permission
 from pipeline.review.places import Place, PlaceState
-from pipeline.types import Account, Answer, Assessment, CheckReport, Criterion, Purpose, SavedDraft
-from pipeline.web.access import allow
-from pipeline.web.assessment_form import (
-    Fields,
-    edit_assessment,
-    read_assessment,
-    read_number,
-    read_seconds,
-    read_text,
-)
+from pipeline.types import Account, Assessment, Purpose
+from pipeline.web.assessment_form import Fields, edit_assessment, read_number, read_seconds, read_text
 from pipeline.web.context import context_of
-from pipeline.web.evidence import Evidence, fact_anchor
-from pipeline.web.reading import Material, reading_of
+from pipeline.web.item_page import (
+    Mode,
+    Reviewer,
+    ReviewId,
+    Slot,
+    common_values,
+    go_on,
+    keep_draft,
+    list_typed,
+    read_form,
+    read_stage,
+    shown_mode,
+    to_place,
+)
+from pipeline.web.reading import reading_of
 from pipeline.web.rendering import link, render
-from pipeline.web.screens.reveal import show_reveal
+from pipeline.web.screens.reveal import keep_causes, show_reveal
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/review/{review_id}/{slot}")
+router = APIRouter(include_in_schema=False)
 
-Reviewer = Annotated[Account, allow(Permission.REVIEW)]
-ReviewId = Annotated[str, Path(max_length=100)]
-Slot = Annotated[int, Path(ge=0, le=1000)]
-Mode = Annotated[str, Query(max_length=300)]
+_PATH: Final = "/review/{review_id}/{slot}"
 
 #: What an address may say happened just before, in words.
 _NOTICES: Final = {
     "flagged": "A lead will look at this item. You can go on with it.",
-    "saved": "Saved.",
+    "undone": "It is open again.",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """One criterion as the form shows it.
-
-    Attributes:
-        criterion: The criterion.
-        share: Of the rubric's weight, 0..1.
-        answer: What the draft says.
-        settled: The level that a check settled; None where a person is asked.
-        report: What that check says.
-        findings: Numbers of its findings in the page.
-        objection: Why the person holds the check to be wrong.
-        links: Evidence to look at: words, and an anchor where there is one.
-    """
-
-    criterion: Criterion
-    share: float
-    answer: Answer | None
-    settled: Answer | None
-    report: CheckReport | None
-    findings: tuple[int, ...]
-    objection: str
-    links: tuple[tuple[str, str], ...]
-
-
-@router.get("", name="workspace")
+@router.get(_PATH)
 def show_place(
     request: Request,
     account: Reviewer,
@@ -83,13 +57,13 @@ def show_place(
     """Show an item to whoever has it: the form before the commit, the reveal after it."""
     place = context_of(request).desk.open(account, review_id, slot)
     if place.state is not PlaceState.HELD:
-        return show_reveal(request, account, place, mode=mode)
+        return show_reveal(request, account, place, mode=mode, notice=_NOTICES.get(said, ""))
     if place.purpose is Purpose.ADJUDICATION:
         return RedirectResponse(link(request, f"/adjudicate/{review_id}"), 303)
     return _show_form(request, account, place, mode=mode, notice=_NOTICES.get(said, ""))
 
 
-@router.get("/code")
+@router.get(_PATH + "/code")
 def show_code(
     request: Request, account: Reviewer, review_id: ReviewId, slot: Slot, mode: Mode = "submission"
 ) -> HTMLResponse:
@@ -98,113 +72,157 @@ def show_code(
     return HTMLResponse(reading_of(request).code(place.item, mode).encode(errors="replace"))
 
 
-@router.post("/draft")
-def save(
+@router.post(_PATH + "/draft")
+def autosave(
     request: Request, account: Reviewer, review_id: ReviewId, slot: Slot, fields: Fields
 ) -> JSONResponse:
     """Keep what the form says so far; the answer names the revision, or says what stands in the way."""
-    desk = context_of(request).desk
+    context = context_of(request)
+    stage = read_stage(fields)
     try:
-        assessment = _read(request, review_id, fields)
-        saved = _save_draft(request, account, review_id, slot, fields, assessment)
-        place = desk.open(account, review_id, slot)
+        assessment = read_form(request, review_id, fields)
+        saved = keep_draft(request, account, review_id, slot, fields, assessment, stage)
+        if stage == "final":
+            keep_causes(context.store, saved, fields)
+        place = context.desk.open(account, review_id, slot)
     except DeskError as error:
-        newest = context_of(request).store.desk.find_draft(review_id, slot, account.name)
-        answer = {
+        newest = context.store.desk.find_draft(review_id, slot, account.name)
+        refusal = {
             "code": error.code,
             "message": error.fault.message,
             "remedy": error.fault.remedy,
             "revision": newest.revision if newest else 0,
             "saved_at": newest.saved_at.isoformat() if newest else None,
         }
-        return JSONResponse(answer, error.status)
-    until = place.lease_until.isoformat() if place.lease_until else None
-    return JSONResponse(
-        {
-            "revision": saved.revision,
-            "saved_at": saved.saved_at.isoformat(),
-            "lease_id": place.lease_id,
-            "lease_until": until,
-        }
+        return JSONResponse(refusal, error.status)
+    answer = {
+        "revision": saved.revision,
+        "saved_at": saved.saved_at.isoformat(),
+        "lease_id": place.lease_id,
+        "lease_until": place.lease_until.isoformat() if place.lease_until else None,
+    }
+    return JSONResponse(answer)
+
+
+@router.post(_PATH + "/save")
+def save(request: Request, account: Reviewer, review_id: ReviewId, slot: Slot, fields: Fields) -> Response:
+    """Keep the form, do what its small buttons ask, and show it again."""
+    desk = context_of(request).desk
+    stage = read_stage(fields)
+    assessment, problem = read_form(request, review_id, fields), None
+    try:
+        if edit := read_text(fields, "edit"):
+            assessment = edit_assessment(assessment, edit, fields)
+        saved = keep_draft(request, account, review_id, slot, fields, assessment, stage)
+        if stage == "final":
+            keep_causes(context_of(request).store, saved, fields)
+    except DeskError as error:
+        if error.code not in ("invalid", "stale_revision"):
+            raise
+        problem = error
+    place = desk.open(account, review_id, slot)
+    show = _show_form if place.state is PlaceState.HELD else show_reveal
+    typed = fields if problem else None
+    return show(
+        request, account, place, mode=shown_mode(fields), written=assessment, problem=problem, typed=typed
     )
 
 
-@router.post("/save")
-def save_and_show(
-    request: Request, account: Reviewer, review_id: ReviewId, slot: Slot, fields: Fields
-) -> Response:
-    """Keep the form, do what its small buttons ask, and show it again."""
-    assessment = _read(request, review_id, fields)
-    if edit := read_text(fields, "edit"):
-        assessment = edit_assessment(assessment, edit, fields)
-    mode = read_text(fields, "mode") or read_text(fields, "shown_mode") or "submission"
-    place = context_of(request).desk.open(account, review_id, slot)
-    try:
-        _save_draft(request, account, review_id, slot, fields, assessment)
-    except DeskError as error:
-        if error.code not in ("stale_revision", "lease_lost"):
-            raise
-        return _show_again(request, account, place, assessment, mode, error)
-    shown = context_of(request).desk.open(account, review_id, slot)
-    return _show_form(request, account, shown, mode=mode, notice="" if edit else _NOTICES["saved"])
-
-
-@router.post("/commit")
-def commit(
-    request: Request, account: Reviewer, review_id: ReviewId, slot: Slot, fields: Fields
-) -> Response:
+@router.post(_PATH + "/commit")
+def commit(request: Request, account: Reviewer, review_id: ReviewId, slot: Slot, fields: Fields) -> Response:
     """Make the blind assessment, and show the judge's; an incomplete form comes back with what is missing."""
-    desk = context_of(request).desk
-    assessment = _read(request, review_id, fields)
-    mode = read_text(fields, "shown_mode") or "submission"
-    place = desk.open(account, review_id, slot)
-    if place.state is PlaceState.HELD and place.draft and place.draft.revision > read_number(fields, "revision"):
-        saved = f"{place.draft.saved_at:%H:%M:%S} UTC"
-        stale = DeskError(
-            "stale_revision", f"another window saved this item at {saved}", "compare the two, then commit"
-        )
-        return _show_again(request, account, place, assessment, mode, stale)
+    desk, mode = context_of(request).desk, shown_mode(fields)
+    assessment = read_form(request, review_id, fields)
     try:
+        _require_newest(request, account, review_id, slot, read_number(fields, "revision"))
         desk.commit(
             account,
             review_id,
             slot,
-            read_text(fields, "lease_id"),
+            read_text(fields, "lease_id")[:100],
             assessment,
-            rubric=read_text(fields, "rubric"),
+            rubric=read_text(fields, "rubric")[:100],
             seconds=read_seconds(fields),
             key=read_text(fields, "key")[:100] or secrets.token_hex(16),
         )
-    except DeskError as error:
-        if error.code == "incomplete":
-            _save_draft(request, account, review_id, slot, fields, assessment)
-        elif error.code not in ("lease_lost", "stale_rubric"):
+    except DeskError as problem:
+        if problem.code not in ("incomplete", "stale_revision", "stale_rubric"):
             raise
-        return _show_again(request, account, desk.open(account, review_id, slot), assessment, mode, error)
-    return _to_place(request, review_id, slot, mode)
+        place = desk.open(account, review_id, slot)
+        return _show_form(
+            request, account, place, mode=mode, written=assessment, problem=problem, typed=fields
+        )
+    return to_place(request, review_id, slot, mode)
 
 
-@router.post("/skip")
+@router.post(_PATH + "/skip")
 def skip(request: Request, account: Reviewer, review_id: ReviewId, slot: Slot, fields: Fields) -> Response:
     """Give the item back, with what was written so far kept, and go on to the next."""
-    desk = context_of(request).desk
-    assessment = _read(request, review_id, fields)
-    _save_draft(request, account, review_id, slot, fields, assessment)
-    lease_id = desk.open(account, review_id, slot).lease_id
+    assessment = read_form(request, review_id, fields)
+    keep_draft(request, account, review_id, slot, fields, assessment, "blind")
+    lease_id = read_text(fields, "lease_id")[:100]
     reason = read_text(fields, "skip.reason").strip()[:2000]
-    desk.hand_back(account, review_id, slot, lease_id, reason=reason, skip=True)
+    context_of(request).desk.hand_back(account, review_id, slot, lease_id, reason=reason, skip=True)
     return go_on(request, account, key=f"after-{lease_id}")
 
 
-@router.post("/flag")
+@router.post(_PATH + "/flag")
 def flag(request: Request, account: Reviewer, review_id: ReviewId, slot: Slot, fields: Fields) -> Response:
     """Ask a lead to look; the item stays where it is."""
-    desk = context_of(request).desk
-    place = desk.open(account, review_id, slot)
+    assessment = read_form(request, review_id, fields)
+    keep_draft(request, account, review_id, slot, fields, assessment, read_stage(fields))
     reason = read_text(fields, "flag.reason").strip()
     if not reason or len(reason) > 2000:
-        raise DeskError("invalid", "a flag needs a reason of at most 2000 characters", "say what a lead should see")
-    if place.state is PlaceState.HELD:
-        _save_draft(request, account, review_id, slot, fields, _read(request, review_id, fields))
-    desk.flag(account, review_id, slot, reason, key=read_text(fields, "key")[:80] + "-flag")
-    return _to_place(request, review_id, slot, read_text(fields, "shown_mode"), said="flagged")
+        raise DeskError(
+            "invalid", "a flag needs a reason of at most 2000 characters", "say what a lead should see"
+        )
+    key = read_text(fields, "key")[:80] + "-flag"
+    context_of(request).desk.flag(account, review_id, slot, reason, key=key)
+    return to_place(request, review_id, slot, shown_mode(fields), said="flagged")
+
+
+def _require_newest(request: Request, account: Account, review_id: str, slot: int, revision: int) -> None:
+    context = context_of(request)
+    place = context.desk.place(review_id, slot)
+    newest = context.store.desk.find_draft(review_id, slot, account.name)
+    if place.state is PlaceState.HELD and newest is not None and newest.revision > revision:
+        raise DeskError(
+            "stale_revision",
+            f"another window saved this item at {newest.saved_at:%H:%M:%S} UTC, after this one",
+            "below is what this window says; compare the two, then press again to let this one count",
+        )
+
+
+def _show_form(
+    request: Request,
+    account: Account,
+    place: Place,
+    *,
+    mode: str,
+    written: Assessment | None = None,
+    problem: DeskError | None = None,
+    typed: FormData | None = None,
+    notice: str = "",
+) -> HTMLResponse:
+    """Return the page with the form as `written`, or as it was saved last, and small fields as `typed`."""
+    draft = place.draft
+    saved = draft.assessment if draft and draft.stage == "blind" else Assessment()
+    values = common_values(request, account, place, mode)
+    return render(
+        request,
+        "workspace.html",
+        problem.status if problem else 200,
+        **values,
+        stage="blind",
+        said=saved if written is None else written,
+        lease_id=place.lease_id,
+        lease_until=place.lease_until,
+        rubric_hash=values["rubric"].content_hash(),
+        revision=draft.revision if draft else 0,
+        saved_at=draft.saved_at if draft else None,
+        seconds=draft.active_seconds if draft else 0,
+        problem=problem.fault if problem else None,
+        conflict=problem is not None and problem.code == "stale_revision",
+        typed=list_typed(typed),
+        notice=notice,
+    )

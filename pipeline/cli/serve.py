@@ -1,0 +1,221 @@
+"""``nki-grader serve``: the review desk, for as long as it runs."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import re
+import signal
+import socket
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from pipeline.cli.errors import ExitCode
+from pipeline.cli.options import database_option, keep_text
+from pipeline.cli.render import say_command
+
+if TYPE_CHECKING:
+    from pipeline.graph.services import Services
+    from pipeline.review.desk import Desk
+    from pipeline.store import Store
+
+__all__ = ["command"]
+
+_LOG = logging.getLogger(__name__)
+
+#: Seconds between two looks for what is new or due.
+_EVERY: Final = 2.0
+
+#: Seconds that open requests may still take when the desk ends.
+_GRACE: Final = 10
+
+
+def _keep_prefix(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    prefix = value.rstrip("/")
+    if prefix and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", prefix):
+        raise click.BadParameter(f"{value!r} is no path such as /desk")
+    return prefix
+
+
+def _keep_networks(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    for value in values:
+        try:
+            ipaddress.ip_network(value, strict=False)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is no address or network such as 10.0.0.0/8") from None
+    return values
+
+
+def _keep_header(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value and not re.fullmatch(r"[A-Za-z0-9-]+", value):
+        raise click.BadParameter(f"{value!r} is no name of a header such as X-Remote-User")
+    return value
+
+
+@click.command("serve", short_help="Serve the review desk to browsers.")
+@database_option
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    callback=keep_text,
+    help="Address to listen at.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8321,
+    show_default=True,
+    metavar="N",
+    help="Port to listen at; 0 for any that is free.",
+)
+@click.option(
+    "--prefix", default="", metavar="PATH", callback=_keep_prefix, help="Path that a proxy serves it under."
+)
+@click.option(
+    "--identity-header",
+    default="",
+    metavar="NAME",
+    callback=_keep_header,
+    help="Header in which a trusted proxy says who is there.",
+)
+@click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    callback=_keep_networks,
+    help="Address or network of a proxy to believe; may be repeated.  [default: this machine]",
+)
+@click.option("--secure-cookies", is_flag=True, help="Send cookies over HTTPS only.")
+def command(
+    database: Path,
+    host: str,
+    port: int,
+    prefix: str,
+    identity_header: str,
+    trusted_proxies: tuple[str, ...],
+    secure_cookies: bool,
+) -> int:
+    """Serve the review desk to browsers until Ctrl-C; what was saved by then is kept."""
+    import uvicorn
+
+    from pipeline.review.accounts import Accounts
+    from pipeline.review.desk import Desk
+    from pipeline.store import open_store
+    from pipeline.web.app import create_app
+    from pipeline.web.context import THIS_MACHINE, Context, Options
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    options = Options(
+        prefix=prefix,
+        identity_header=identity_header,
+        secure_cookies=secure_cookies,
+        trusted_proxies=trusted_proxies or THIS_MACHINE,
+    )
+    with _listen(host, port) as listener, open_store(database) as store:
+        desk, accounts = Desk(store), Accounts(store, session_hours=options.session_hours)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(Context(store, desk, accounts, options)),
+                access_log=False,
+                log_config=None,
+                lifespan="off",
+                # Who may say where a request comes from is decided by `pipeline.web.sessions` alone.
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE,
+            )
+        )
+        for notice in store.notices:
+            click.echo(f"note: {notice}", err=True)
+        if not any(account.active for account in accounts.list()):
+            add = say_command("accounts add NAME --role lead", database)
+            click.echo(f"note: nobody has an account yet; make the first with: {add}", err=True)
+        if not ipaddress.ip_address(listener.getsockname()[0]).is_loopback and not secure_cookies:
+            click.echo(
+                "note: other machines can reach this address; use a proxy with HTTPS and --secure-cookies",
+                err=True,
+            )
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # The server ends by itself and then raises the signal again, which must not end us half-way.
+            signal.signal(number, lambda *_: None)
+        click.echo(f"The review desk is at {_address_of(listener)}{prefix}/ (Ctrl-C ends it)")
+        with _Clockwork(store, desk):
+            server.run(sockets=[listener])
+        store.flush()
+    click.echo("The review desk has ended; everything is kept.")
+    return ExitCode.OK
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return socket.create_server(found[4][:2], family=found[0])
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise click.ClickException(
+            f"cannot listen at {host}, port {port}: {reason} (choose another with --port or --host)"
+        ) from error
+
+
+def _address_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class _Clockwork:
+    """Does what nobody asks for: takes in what is new, frees what is overdue, decides and releases."""
+
+    def __init__(self, store: Store, desk: Desk) -> None:
+        self._store = store
+        self._desk = desk
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="clockwork")
+        self._services: Services | None = None
+        self._said = ""
+
+    def __enter__(self) -> _Clockwork:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with ExitStack() as resources:
+            while not self._ended.wait(_EVERY):
+                try:
+                    self._step(resources)
+                    self._said = ""
+                except Exception as error:
+                    # The next look may go better, and the desk is of use meanwhile. Said once.
+                    if str(error) != self._said:
+                        _LOG.exception("a look for what is due failed, and is repeated every %g s", _EVERY)
+                    self._said = str(error)
+
+    def _step(self, resources: ExitStack) -> None:
+        self._desk.refresh()
+        self._desk.decide_due()
+        # Also decisions from elsewhere, such as the command line or a lead's release.
+        if self._store.list_decided():
+            self._release(resources)
+
+    def _release(self, resources: ExitStack) -> None:
+        from pipeline.config import Settings
+        from pipeline.graph.batch import resume_decided
+        from pipeline.graph.services import open_services
+
+        if self._services is None:
+            # Everything before a decision is in the store, so no submission runs under these settings.
+            settings = Settings(allow_unsandboxed=True, workers=1)
+            self._services = resources.enter_context(open_services(self._store, settings))
+        resume_decided(self._services)

@@ -1,0 +1,320 @@
+"""Drafts, the blind assessment, the final one: what a person says of a place, and none of it ever lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final, Literal
+
+from pipeline.review.board import PlaceId, Slot
+from pipeline.review.chances import chance_of
+from pipeline.review.completeness import require_complete_blind, require_complete_final
+from pipeline.review.errors import DeskError
+from pipeline.review.floor import DESK, Floor, blind_of, event_id_of, require, require_handed
+from pipeline.review.leases import Leases
+from pipeline.review.permissions import Permission
+from pipeline.review.places import PlaceState, ReviewStanding
+from pipeline.types import (
+    Account,
+    Activity,
+    Assessment,
+    Committed,
+    DeskEvent,
+    Finished,
+    Flagged,
+    Purpose,
+    Reopened,
+    SavedDraft,
+    SlotOpened,
+)
+
+__all__ = ["Assessing"]
+
+#: Characters of JSON that a draft may have: far more than anybody writes.
+_LONGEST: Final = 1_000_000
+
+
+class Assessing:
+    """What people say, on one floor."""
+
+    def __init__(self, floor: Floor, leases: Leases) -> None:
+        self._floor = floor
+        self._leases = leases
+
+    # Drafts
+
+    def save_draft(self, account: Account, lease_id: str, draft: SavedDraft, active: float) -> SavedDraft:
+        """Keep a draft; see `Desk.save_draft`."""
+        require(account, Permission.REVIEW)
+        floor = self._floor
+        slot = floor.find_slot(draft.review_id, draft.slot)
+        if draft.account != account.name:
+            raise DeskError("forbidden", "the draft is under another name", "save your own")
+        require_handed(account, slot)
+        _refuse_long(draft.assessment)
+        with floor.lock_of(slot.sheet.id):
+            previous = floor.store.desk.find_draft(*slot.id, account.name)
+            if previous is not None and previous.revision >= draft.revision:
+                if _says_the_same(previous, draft):
+                    self._leases.hold(account, slot, lease_id)
+                    return previous
+                raise DeskError(
+                    "stale_revision",
+                    f"another window saved revision {previous.revision} of this draft meanwhile",
+                    "reload the page to see it, or save yours as the next revision",
+                )
+            self._refuse_late_stage(slot, account, draft.stage)
+            lost: DeskError | None = None
+            try:
+                self._leases.hold(account, slot, lease_id)
+            except DeskError as refusal:
+                lost = refusal
+            saved = self._keep_draft(slot, draft, previous, active)
+            if lost is not None:
+                raise lost
+            return saved
+
+    def _refuse_late_stage(self, slot: Slot, account: Account, stage: Literal["blind", "final"]) -> None:
+        mine = slot.blind is not None and slot.holder == account.name
+        if stage == "final" and not mine:
+            raise DeskError(
+                "not_committed",
+                "the final assessment comes after the blind one",
+                "commit the blind one first",
+            )
+        if stage == "blind" and mine:
+            raise DeskError(
+                "already_committed",
+                "your blind assessment is committed, for good",
+                "go on with the final one",
+            )
+        if stage == "final" and slot.final is not None:
+            raise DeskError(
+                "too_late", "your final assessment is sent", "take it back first, if you still can"
+            )
+
+    def _keep_draft(
+        self, slot: Slot, draft: SavedDraft, previous: SavedDraft | None, active: float
+    ) -> SavedDraft:
+        before = previous.active_seconds if previous is not None and previous.stage == draft.stage else 0.0
+        seconds = max(active, draft.active_seconds - before, 0.0)
+        saved = draft.model_copy(
+            update={
+                "saved_at": self._floor.now(),
+                "active_seconds": max(before + active, draft.active_seconds),
+            }
+        )
+        self._floor.store.desk.save_draft(saved)
+        self._keep_activity(slot, draft.account, seconds, previous)
+        return saved
+
+    def _keep_activity(self, slot: Slot, account: str, seconds: float, previous: SavedDraft | None) -> None:
+        """Keep a stretch of work; it is paid by the hour, so never more than the time that passed."""
+        since = [slot.claimed_at, previous.saved_at if previous else None]
+        since += [event.at for event in (slot.blind, slot.final) if event is not None]
+        began = max((moment for moment in since if moment is not None), default=None)
+        now = self._floor.now()
+        if began is None or seconds <= 0 or now <= began:
+            return
+        seconds = min(seconds, (now - began).total_seconds())
+        self._floor.store.desk.add_activity(
+            Activity(
+                account=account,
+                review_id=slot.sheet.id,
+                slot=slot.number,
+                started_at=max(began, now - timedelta(seconds=seconds)),
+                ended_at=now,
+                active_seconds=seconds,
+            )
+        )
+
+    def _keep_refused(
+        self, slot: Slot, account: Account, assessment: Assessment, stage: Literal["blind", "final"]
+    ) -> None:
+        """Keep as a draft what could not be committed, unless that is the draft already.
+
+        It takes the place of the last revision and no new number: the window it came from knows no other.
+        """
+        previous = self._floor.store.desk.find_draft(*slot.id, account.name)
+        if previous is not None and previous.assessment == assessment and previous.stage == stage:
+            return
+        draft = SavedDraft(
+            review_id=slot.sheet.id,
+            slot=slot.number,
+            account=account.name,
+            revision=previous.revision if previous else 0,
+            assessment=assessment,
+            stage=stage,
+            active_seconds=previous.active_seconds if previous and previous.stage == stage else 0.0,
+            saved_at=self._floor.now(),
+        )
+        self._floor.store.desk.save_draft(draft)
+
+    # Blind, then final
+
+    def commit(
+        self,
+        account: Account,
+        slot: Slot,
+        lease_id: str,
+        committed: Committed,
+        key: str,
+        others: Mapping[str, Assessment] | None,
+    ) -> Slot:
+        """Make the blind assessment; see `Desk.commit`."""
+        require(account, Permission.REVIEW)
+        floor = self._floor
+        event_id = event_id_of("committed", account, key, *slot.id)
+        _refuse_long(committed.assessment)
+        with floor.lock_of(slot.sheet.id):
+            if floor.board.knows(event_id):
+                return slot
+            if slot.blind is not None and slot.holder == account.name:
+                raise DeskError(
+                    "already_committed",
+                    "your blind assessment is committed, for good",
+                    "go on with the final one",
+                )
+            require_handed(account, slot)
+            try:
+                self._leases.hold(account, slot, lease_id)
+                self._require_current_rubric(slot, committed.rubric)
+                _, item = floor.find_sheet(slot.sheet.id)
+                require_complete_blind(
+                    committed.assessment, floor.material.settled(item), committed.picks, others
+                )
+            except DeskError:
+                self._keep_refused(slot, account, committed.assessment, "blind")
+                raise
+            previous = floor.store.desk.find_draft(*slot.id, account.name)
+            self._keep_activity(slot, account.name, _rest(committed.seconds, previous, "blind"), previous)
+            event = floor.event(slot.id, account.name, committed, event_id)
+            with_second = self._draw_second(slot)
+            floor.keep([event, *with_second])
+            return slot
+
+    def _require_current_rubric(self, slot: Slot, rubric: str) -> None:
+        _, item = self._floor.find_sheet(slot.sheet.id)
+        if rubric != item.rubric:
+            raise DeskError(
+                "stale_rubric",
+                "this form was made from another version of the rubric than the review's",
+                "reload the page: it shows what the rubric asks; what you wrote is kept",
+            )
+
+    def _draw_second(self, slot: Slot) -> list[DeskEvent]:
+        """Return the opening of a second review, if chance wants one: the same chance for ever."""
+        floor, sheet = self._floor, slot.sheet
+        rate = floor.settings.second_review_rate
+        if slot.purpose is not Purpose.FIRST or sheet.slots_for(Purpose.SECOND):
+            return []
+        if chance_of(floor.secret, "second", sheet.id) >= rate:
+            return []
+        action = SlotOpened(purpose=Purpose.SECOND, probability=rate, reason="drawn at random")
+        return [floor.event(PlaceId(sheet.id, sheet.next_number), DESK, action)]
+
+    def finish(self, account: Account, slot: Slot, finished: Finished, key: str) -> Slot:
+        """Make the final assessment; see `Desk.finish`."""
+        require(account, Permission.REVIEW)
+        floor = self._floor
+        event_id = event_id_of("finished", account, key, *slot.id)
+        _refuse_long(finished.assessment)
+        with floor.lock_of(slot.sheet.id):
+            if floor.board.knows(event_id):
+                return slot
+            self._require_own(slot, account)
+            if slot.final is not None:
+                raise DeskError(
+                    "too_late", "your final assessment is sent", "take it back first, if you still can"
+                )
+            try:
+                if slot.is_closed:
+                    raise DeskError(
+                        "already_decided", "this review was decided meanwhile", "go on with the next item"
+                    )
+                _, item = floor.find_sheet(slot.sheet.id)
+                settled = floor.material.settled(item)
+                require_complete_final(finished.assessment, settled, blind_of(slot), finished.revisions)
+            except DeskError:
+                self._keep_refused(slot, account, finished.assessment, "final")
+                raise
+            previous = floor.store.desk.find_draft(*slot.id, account.name)
+            self._keep_activity(slot, account.name, _rest(finished.seconds, previous, "final"), previous)
+            floor.keep([floor.event(slot.id, account.name, finished, event_id)])
+            self.call_adjudicator(slot)
+            return slot
+
+    def call_adjudicator(self, slot: Slot) -> None:
+        """Open an adjudication where the first two differ and there is none yet."""
+        floor, sheet = self._floor, slot.sheet
+        with floor.lock:
+            if sheet.slots_for(Purpose.ADJUDICATION) or floor.standing(sheet) is not ReviewStanding.DIFFERS:
+                return
+            action = SlotOpened(purpose=Purpose.ADJUDICATION, reason="two final assessments differ")
+            floor.keep_at_once([floor.event(PlaceId(sheet.id, sheet.next_number), DESK, action)])
+
+    def undo(self, account: Account, slot: Slot, key: str) -> Slot:
+        """Take the final assessment back; see `Desk.undo`."""
+        require(account, Permission.REVIEW)
+        floor = self._floor
+        event_id = event_id_of("reopened", account, key, *slot.id)
+        with floor.lock_of(slot.sheet.id):
+            if floor.board.knows(event_id):
+                return slot
+            self._require_own(slot, account)
+            until = floor.undo_until(slot)
+            if until is None:
+                raise DeskError("too_late", "there is no final assessment to take back", "go on with it")
+            if slot.is_closed:
+                raise DeskError("already_decided", "the grade is out", "tell a lead if it is wrong")
+            adjudications = slot.sheet.slots_for(Purpose.ADJUDICATION)
+            begun = any(other.state is not PlaceState.WAITING for other in adjudications if other is not slot)
+            if floor.now() > until or begun:
+                raise DeskError("too_late", "it can no longer be taken back", "tell a lead if it is wrong")
+            floor.keep([floor.event(slot.id, account.name, Reopened(), event_id)])
+            return slot
+
+    def flag(self, account: Account, slot: Slot, reason: str, key: str) -> None:
+        """Ask a lead to look; see `Desk.flag`."""
+        require(account, Permission.REVIEW)
+        floor = self._floor
+        if not reason.strip():
+            raise DeskError("invalid", "a flag needs a reason", "say what a lead should look at")
+        require_handed(account, slot)
+        event_id = event_id_of("flagged", account, key, *slot.id)
+        with floor.lock_of(slot.sheet.id):
+            if floor.board.knows(event_id) is None:
+                floor.keep([floor.event(slot.id, account.name, Flagged(reason=reason[:2000]), event_id)])
+
+    def _require_own(self, slot: Slot, account: Account) -> None:
+        require_handed(account, slot)
+        if slot.blind is None or slot.holder != account.name:
+            raise DeskError(
+                "not_committed",
+                "the final assessment comes after the blind one",
+                "commit the blind one first",
+            )
+
+
+def _rest(seconds: float, previous: SavedDraft | None, stage: Literal["blind", "final"]) -> float:
+    """Return the part of `seconds` of a stage that no draft has told yet."""
+    told = previous.active_seconds if previous is not None and previous.stage == stage else 0.0
+    return max(seconds - told, 0.0)
+
+
+def _says_the_same(previous: SavedDraft, draft: SavedDraft) -> bool:
+    return (previous.revision, previous.stage, previous.assessment) == (
+        draft.revision,
+        draft.stage,
+        draft.assessment,
+    )
+
+
+def _refuse_long(assessment: Assessment) -> None:
+    length = len(assessment.model_dump_json())
+    if length > _LONGEST:
+        raise DeskError(
+            "invalid",
+            f"this has {length:,} characters; at most {_LONGEST:,} are kept",
+            "shorten comments and feedback",
+        )

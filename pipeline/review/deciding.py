@@ -1,0 +1,127 @@
+"""From final assessments to a decision, once nobody can take them back."""
+
+from __future__ import annotations
+
+from pipeline.review import decisions
+from pipeline.review.board import Sheet, Slot
+from pipeline.review.chances import chance_of
+from pipeline.review.concluding import merge
+from pipeline.review.errors import DeskError
+from pipeline.review.floor import Floor, final_of
+from pipeline.review.permissions import Permission, may
+from pipeline.review.places import PlaceState, ReviewStanding
+from pipeline.store import StoreError
+from pipeline.types import Account, Assessment, Decision, Purpose
+
+__all__ = ["Deciding"]
+
+
+class Deciding:
+    """Makes decisions, on one floor."""
+
+    def __init__(self, floor: Floor) -> None:
+        self._floor = floor
+
+    def list_due(self) -> list[str]:
+        """Return reviews whose decision can be made now."""
+        floor = self._floor
+        with floor.lock:
+            if floor.settings.hold_release:
+                return []
+            return [sheet.id for sheet in floor.board.list_concluding() if self._is_due(sheet)]
+
+    def decide(self, review_id: str) -> Decision:
+        """Make the decision of a concluded review; see `Desk.decide`."""
+        floor = self._floor
+        sheet, item = floor.find_sheet(review_id)
+        with floor.lock_of(review_id):
+            standing = floor.standing(sheet)
+            if standing is ReviewStanding.DECIDED:
+                raise _already_decided()
+            if standing is not ReviewStanding.CONCLUDED:
+                raise DeskError(
+                    "incomplete", "a review of this item is not finished yet", "wait until nobody is at it"
+                )
+            sources = _sources(sheet)
+            names = ", ".join(slot.holder or "" for slot in sources)
+            adjudicated = sources[0].purpose is Purpose.ADJUDICATION
+            settled = floor.material.settled(item)
+            decision = merge(
+                settled,
+                [final_of(slot) for slot in sources],
+                review_id=review_id,
+                reviewer=f"{names} (adjudication)" if adjudicated else names,
+                decided_at=floor.now(),
+                drafted=lambda: floor.material.feedback(item),
+                quote=lambda first, last: floor.material.quote(item, first, last),
+            )
+            try:
+                decisions.check_decision(decision, settled.rubric)
+                floor.store.decide(decision)
+            except StoreError:
+                if floor.store.find_decision(review_id) is None:
+                    raise
+                floor.close([review_id])
+                raise _already_decided() from None
+            floor.close([review_id])
+            return decision
+
+    def decide_due(self) -> list[Decision]:
+        """Make every decision that is due; what somebody else decided at the same moment is theirs."""
+        made = []
+        for review_id in self.list_due():
+            try:
+                made.append(self.decide(review_id))
+            except DeskError as error:
+                if error.code not in ("already_decided", "incomplete"):
+                    raise
+        return made
+
+    def others_for(self, account: Account, sheet: Sheet) -> list[tuple[str, Assessment]]:
+        """Return the final assessments of others as A and B; see `Desk.others`."""
+        with self._floor.lock:
+            adjudicates = may(account.role, Permission.ADJUDICATE) and any(
+                slot.holder == account.name for slot in sheet.slots_for(Purpose.ADJUDICATION)
+            )
+            begun = any(slot.holder == account.name and slot.blind is None for slot in sheet.slots.values())
+            if not (adjudicates or (sheet.decided and not begun)):
+                raise DeskError(
+                    "forbidden", "what others said is shown once the review is decided", "give your own first"
+                )
+            return [
+                (name, final_of(slot))
+                for name, slot in self._label(sheet).items()
+                if slot.holder != account.name
+            ]
+
+    def label_assessments(self, sheet: Sheet) -> dict[str, Assessment]:
+        """Return the final assessments of first and second reviews by the letters that they always go by."""
+        with self._floor.lock:
+            return {name: final_of(slot) for name, slot in self._label(sheet).items()}
+
+    def _label(self, sheet: Sheet) -> dict[str, Slot]:
+        finished = [
+            slot
+            for slot in sheet.slots_for(Purpose.FIRST, Purpose.SECOND)
+            if slot.state is PlaceState.FINISHED
+        ]
+        secret = self._floor.secret
+        finished.sort(key=lambda slot: chance_of(secret, "letter", sheet.id, slot.number))
+        return {chr(ord("A") + at): slot for at, slot in enumerate(finished)}
+
+    def _is_due(self, sheet: Sheet) -> bool:
+        floor, now = self._floor, self._floor.now()
+        if floor.standing(sheet) is not ReviewStanding.CONCLUDED:
+            return False
+        return all((until := floor.undo_until(slot)) is None or until < now for slot in _sources(sheet))
+
+
+
+def _sources(sheet: Sheet) -> list[Slot]:
+    """Return the places that a concluded review's decision is made of."""
+    adjudicated = [slot for slot in sheet.slots_for(Purpose.ADJUDICATION) if slot.final is not None]
+    return adjudicated[:1] or sheet.slots_for(Purpose.FIRST, Purpose.SECOND)
+
+
+def _already_decided() -> DeskError:
+    return DeskError("already_decided", "this review is decided already", "its history says by whom")

@@ -1,0 +1,445 @@
+"""Norming: everybody assesses the same submissions blind, then all look at where they differ, and talk.
+
+A session never shapes a decision: its places are for norming alone, and whoever took one is served the review
+in the queue no more.
+"""
+
+from __future__ import annotations
+
+import builtins
+import random
+import string
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from pydantic import Field, ValidationError
+
+from pipeline.review.desk import Desk
+from pipeline.review.errors import DeskError
+from pipeline.review.permissions import Permission, may
+from pipeline.review.places import Place, PlaceState, ReviewStanding
+from pipeline.store import Store
+from pipeline.types import (
+    Account,
+    Answer,
+    Assessment,
+    Commented,
+    Committed,
+    DeskEvent,
+    Frozen,
+    Planted,
+    Purpose,
+    SlotOpened,
+    hash_text,
+)
+
+__all__ = ["MOST", "Comparison", "Norming", "NormingItem", "NormingSession", "Remark", "Vote"]
+
+#: Submissions of one session.
+MOST: Final = 50
+
+_KIND: Final = "norming_session"
+
+
+class NormingSession(Frozen):
+    """Submissions that everybody assesses; the newest record under an id counts."""
+
+    id: str
+    title: str = Field(min_length=1, max_length=200)
+    review_ids: tuple[str, ...]
+    opened_by: str
+    opened_at: datetime
+    revealed_at: datetime | None = None
+    """When a lead ended the blind part."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormingItem:
+    """One submission of a session, as one person sees it.
+
+    Attributes:
+        review_id: Its review.
+        task_id: Its task.
+        at_work: How many are at it.
+        committed: How many have assessed it.
+        mine: The person's own place, if they took one.
+        decided: Whether the review has its decision. If not, whoever joins does not decide it any more.
+    """
+
+    review_id: str
+    task_id: str
+    at_work: int
+    committed: int
+    mine: Place | None
+    decided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one person said blind.
+
+    Attributes:
+        letter: Stands for the person, in this comparison only.
+        mine: Whether it is the one who looks.
+        answers: Per criterion.
+        note: For the author.
+        passed: Where it overrules the rubric.
+    """
+
+    letter: str
+    mine: bool
+    answers: dict[str, Answer]
+    note: str
+    passed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What one person said when all levels were seen.
+
+    Attributes:
+        text: The remark.
+        at: When it was made.
+        mine: Whether by the one who looks.
+    """
+
+    text: str
+    at: datetime
+    mine: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What all said about one submission, without names.
+
+    Attributes:
+        review_id: Its review.
+        criteria: Those that people level, where they differ most first.
+        votes: By letter.
+        remarks: Oldest first.
+    """
+
+    review_id: str
+    criteria: tuple[str, ...]
+    votes: tuple[Vote, ...]
+    remarks: tuple[Remark, ...]
+
+    def levels(self, criterion: str) -> tuple[int | None, ...]:
+        """Return everybody's level, by letter; None where it could not be judged."""
+        return tuple(
+            answer.level if (answer := vote.answers.get(criterion)) is not None else None
+            for vote in self.votes
+        )
+
+    def spread(self, criterion: str) -> int:
+        """Return how far the lowest and the highest level lie apart."""
+        return _spread(self.levels(criterion))
+
+
+class Norming:
+    """The norming sessions of one desk; any number of threads may use it."""
+
+    def __init__(
+        self,
+        store: Store,
+        desk: Desk,
+        *,
+        clock: Callable[[], datetime] | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        """Keep sessions in `store` and take places at `desk`; `clock` (UTC) and `chance` are for tests."""
+        self._records = store.desk
+        self._desk = desk
+        self._clock = clock or (lambda: datetime.now(UTC))
+        self._chance = chance or random.SystemRandom()
+        self._lock = threading.Lock()
+
+    # Sessions
+
+    def list(self, account: Account) -> builtins.list[NormingSession]:
+        """Return every session, the newest first.
+
+        Raises:
+            DeskError: ``forbidden`` for those who do not review.
+        """
+        _require(account, Permission.REVIEW, "only people who review take part in norming")
+        sessions = self._records.list_records(_KIND, NormingSession)
+        return sorted(sessions, key=lambda session: (session.opened_at, session.id), reverse=True)
+
+    def find(self, account: Account, session_id: str) -> NormingSession:
+        """Return a session.
+
+        Raises:
+            DeskError: ``unknown``; ``forbidden``.
+        """
+        _require(account, Permission.REVIEW, "only people who review take part in norming")
+        session = self._records.find_record(_KIND, session_id, NormingSession)
+        if session is None:
+            raise DeskError(
+                "unknown", "there is no such norming session", "choose one from the list of sessions"
+            )
+        return session
+
+    def choose(self, lead: Account, count: int) -> tuple[str, ...]:
+        """Return up to `count` decided reviews by chance, of those that no session and no gold item uses.
+
+        Raises:
+            DeskError: ``forbidden``.
+        """
+        _require(lead, Permission.MANAGE, "only a lead opens norming sessions")
+        decided = [item.review.id for _, item in self._records.list_items() if item.decided]
+        self._chance.shuffle(decided)
+        taken = self._taken()
+        chosen: list[str] = []
+        for review_id in decided:
+            if len(chosen) >= min(count, MOST):
+                break
+            if review_id not in taken and not _is_gold(self._records.list_events_of(review_id)):
+                chosen.append(review_id)
+        return tuple(chosen)
+
+    def start(self, lead: Account, title: str, review_ids: Sequence[str], *, key: str) -> NormingSession:
+        """Open a session; from now on everybody may join.
+
+        A review that is not decided yet may be among them, but then people who join do not decide it.
+
+        Raises:
+            DeskError: ``forbidden``; ``unknown``; ``invalid`` if there are too few or too many, one is a gold
+                item, or one is in another session.
+        """
+        _require(lead, Permission.MANAGE, "only a lead opens norming sessions")
+        chosen = tuple(dict.fromkeys(review_ids))
+        if not 1 <= len(chosen) <= MOST:
+            raise DeskError(
+                "invalid", f"a session has 1 to {MOST} submissions, not {len(chosen)}", "choose that many"
+            )
+        session_id = "n-" + hash_text("norming", lead.name, key)[:16]
+        for review_id in chosen:
+            self._desk.place(review_id, 0)
+            if _is_gold(self._records.list_events_of(review_id)):
+                raise DeskError(
+                    "invalid",
+                    f"{review_id} is a gold item: a session would give its levels away",
+                    "choose another, or take it out of the gold items first",
+                )
+        with self._lock:
+            known = self._records.find_record(_KIND, session_id, NormingSession)
+            if known is not None:
+                return known
+            taken = self._taken()
+            for review_id in chosen:
+                if review_id in taken:
+                    raise DeskError(
+                        "invalid", f"{review_id} is in session {taken[review_id]!r} already", "choose another"
+                    )
+            try:
+                session = NormingSession(
+                    id=session_id,
+                    title=title.strip(),
+                    review_ids=chosen,
+                    opened_by=lead.name,
+                    opened_at=self._clock(),
+                )
+            except ValidationError:
+                raise DeskError(
+                    "invalid", "a session needs a title of 1 to 200 characters", "say what it is about"
+                ) from None
+            self._records.save_record(_KIND, session_id, session)
+        return session
+
+    def reveal(self, lead: Account, session_id: str) -> NormingSession:
+        """End the blind part: nobody joins any more, and all levels are shown; doing it again is harmless.
+
+        Raises:
+            DeskError: ``forbidden``; ``unknown``.
+        """
+        _require(lead, Permission.MANAGE, "only a lead reveals a session")
+        with self._lock:
+            session = self.find(lead, session_id)
+            if session.revealed_at is None:
+                session = session.model_copy(update={"revealed_at": self._clock()})
+                self._records.save_record(_KIND, session_id, session)
+        return session
+
+    # Taking part
+
+    def list_items(self, account: Account, session_id: str) -> builtins.list[NormingItem]:
+        """Return a session's submissions and how far they have come, in the session's order.
+
+        Raises:
+            DeskError: ``forbidden``; ``unknown``.
+        """
+        return [self._item(account, review_id) for review_id in self.find(account, session_id).review_ids]
+
+    def join(self, account: Account, session_id: str, review_id: str, *, key: str) -> Place:
+        """Return the account's own place for a submission, leased to it; the workspace takes it from there.
+
+        Raises:
+            DeskError: ``forbidden`` also if the account reviewed that submission before; ``unknown``;
+                ``too_late`` after the reveal, unless the account committed before it.
+        """
+        session = self._with(account, session_id, review_id)
+        mine = self._item(account, review_id).mine
+        if mine is not None and mine.state is not PlaceState.HELD:
+            return mine
+        if mine is None and session.revealed_at is not None:
+            raise DeskError(
+                "too_late",
+                "the levels of this session are revealed: nobody can assess it blind any more",
+                "join the next session",
+            )
+        return self._desk.join(account, review_id, key=key)
+
+    def compare(self, account: Account, session_id: str, review_id: str) -> Comparison:
+        """Return what all said about one submission, without names.
+
+        Those who reviewed it in the queue, blind as well, count among them once it is decided.
+
+        Raises:
+            DeskError: ``forbidden`` before the reveal, and for those who have not assessed it themselves;
+                leads see what is decided. ``unknown``.
+        """
+        events = self._require_in_view(account, session_id, review_id)
+        blind = self._blind(review_id, events)
+        # Another letter with every submission: nobody is known by their letter.
+        ordered = sorted(blind, key=lambda name: hash_text("letter", session_id, review_id, name))
+        votes = tuple(
+            Vote(
+                letter=_letter(number),
+                mine=name == account.name,
+                answers=dict(blind[name].answers),
+                note=blind[name].note,
+                passed=blind[name].passed,
+            )
+            for number, name in enumerate(ordered)
+        )
+        asked = Comparison(review_id, self._desk.asked_criteria(review_id), votes, _remarks(account, events))
+        return replace(asked, criteria=tuple(sorted(asked.criteria, key=asked.spread, reverse=True)))
+
+    def remark(self, account: Account, session_id: str, review_id: str, text: str, *, key: str) -> None:
+        """Keep a remark for everybody who sees the comparison; the author of the submission never does.
+
+        Raises:
+            DeskError: As `compare`; ``invalid``.
+        """
+        events = self._require_in_view(account, session_id, review_id)
+        try:
+            action = Commented(text=text.strip())
+        except ValidationError:
+            raise DeskError(
+                "invalid", "a remark has 1 to 4,000 characters of text", "write some, or less"
+            ) from None
+        mine = self._item(account, review_id).mine
+        event = DeskEvent(
+            id="e-" + hash_text("remark", account.name, key, session_id, review_id)[:40],
+            review_id=review_id,
+            slot=mine.slot if mine else 0,
+            actor=account.name,
+            at=self._clock(),
+            action=action,
+        )
+        if all(known.id != event.id for known in events):
+            self._records.record([event])
+
+    # What a session knows
+
+    def _with(self, account: Account, session_id: str, review_id: str) -> NormingSession:
+        session = self.find(account, session_id)
+        if review_id not in session.review_ids:
+            raise DeskError("unknown", "that submission is not in this session", "choose one from its list")
+        return session
+
+    def _item(self, account: Account, review_id: str) -> NormingItem:
+        events = self._records.list_events_of(review_id)
+        places = [self._desk.place(review_id, slot) for slot in _slots_for(events, {Purpose.NORMING})]
+        mine = [place for place in places if place.holder == account.name]
+        first = self._desk.place(review_id, 0)
+        return NormingItem(
+            review_id=review_id,
+            task_id=first.item.task_id,
+            at_work=sum(place.state is PlaceState.HELD for place in places),
+            committed=sum(place.submitted is not None for place in places),
+            mine=mine[0] if mine else None,
+            decided=first.standing is ReviewStanding.DECIDED,
+        )
+
+    def _require_in_view(self, account: Account, session_id: str, review_id: str) -> builtins.list[DeskEvent]:
+        """Return the events of a submission whose levels `account` may see."""
+        if self._with(account, session_id, review_id).revealed_at is None:
+            raise DeskError(
+                "forbidden", "the levels of this session are not revealed yet", "a lead reveals them"
+            )
+        events = self._records.list_events_of(review_id)
+        item = self._item(account, review_id)
+        if item.mine is not None and item.mine.submitted is None:
+            raise DeskError(
+                "forbidden",
+                "you are still at this submission",
+                "commit your assessment first, or hand it back",
+            )
+        # An undecided one could still be served to a lead.
+        leads = item.decided and may(account.role, Permission.MANAGE)
+        if account.name not in self._blind(review_id, events) and not leads:
+            raise DeskError(
+                "forbidden", "you have not assessed this submission yourself", "join the next session"
+            )
+        return events
+
+    def _blind(self, review_id: str, events: Sequence[DeskEvent]) -> dict[str, Assessment]:
+        """Return what people said blind, by name; before the decision only those of the session."""
+        purposes = {Purpose.NORMING}
+        if self._desk.place(review_id, 0).standing is ReviewStanding.DECIDED:
+            purposes |= {Purpose.FIRST, Purpose.SECOND}
+        slots = _slots_for(events, purposes)
+        return {
+            event.actor: event.action.assessment
+            for event in events
+            if isinstance(event.action, Committed) and event.slot in slots
+        }
+
+    def _taken(self) -> dict[str, str]:
+        """Return the title of the session that every review is in."""
+        return {
+            review_id: session.title
+            for session in self._records.list_records(_KIND, NormingSession)
+            for review_id in session.review_ids
+        }
+
+
+def _slots_for(events: Sequence[DeskEvent], purposes: set[Purpose]) -> builtins.list[int]:
+    purpose_of = {0: Purpose.FIRST} | {
+        event.slot: event.action.purpose for event in events if isinstance(event.action, SlotOpened)
+    }
+    return [slot for slot, purpose in sorted(purpose_of.items()) if purpose in purposes]
+
+
+def _is_gold(events: Sequence[DeskEvent]) -> bool:
+    planted = [event.action.levels for event in events if isinstance(event.action, Planted)]
+    return bool(planted and planted[-1])
+
+
+def _remarks(account: Account, events: Sequence[DeskEvent]) -> tuple[Remark, ...]:
+    return tuple(
+        Remark(event.action.text, event.at, event.actor == account.name)
+        for event in events
+        if isinstance(event.action, Commented)
+    )
+
+
+def _spread(levels: Sequence[int | None]) -> int:
+    given = [level for level in levels if level is not None]
+    return max(given) - min(given) if given else 0
+
+
+def _letter(number: int) -> str:
+    """Return A to Z, then AA, AB and so on."""
+    letters = string.ascii_uppercase
+    return letters[number] if number < 26 else letters[number // 26 - 1] + letters[number % 26]
+
+
+def _require(account: Account, permission: Permission, message: str) -> None:
+    if not may(account.role, permission):
+        raise DeskError("forbidden", message, "ask a lead for another role")

@@ -1,0 +1,92 @@
+"""What leads do: look over all places, un-blind with a reason, plant gold items, run the desk differently."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pipeline.review.board import PlaceId
+from pipeline.review.errors import DeskError
+from pipeline.review.floor import DESK, Floor, event_id_of, require
+from pipeline.review.permissions import Permission
+from pipeline.review.places import Place
+from pipeline.types import Account, Action, DeskEvent, DeskSettings, Planted, Unblinded
+
+__all__ = ["Oversight"]
+
+
+class Oversight:
+    """What leads see and change, on one floor."""
+
+    def __init__(self, floor: Floor) -> None:
+        self._floor = floor
+
+    def list_places(self) -> list[Place]:
+        """Return every place that is not decided, oldest first."""
+        floor = self._floor
+        with floor.lock:
+            sheets = [sheet for sheet in floor.board.sheets.values() if sheet.item and not sheet.decided]
+            places = [floor.show(slot) for sheet in sheets for slot in sheet.slots.values()]
+        return sorted(
+            places, key=lambda place: (place.item.review.opened_at, place.item.review.id, place.slot)
+        )
+
+    def list_flags(self) -> list[DeskEvent]:
+        """Return flags and commits with objections of reviews that are not decided, newest first."""
+        with self._floor.lock:
+            flags = [
+                event
+                for sheet in self._floor.board.sheets.values()
+                if not sheet.decided
+                for event in sheet.flags
+            ]
+        return sorted(flags, key=lambda event: event.at, reverse=True)
+
+    def unblind(self, lead: Account, review_id: str, reason: str, key: str) -> str:
+        """Return where a submission came from; see `Desk.unblind`."""
+        require(lead, Permission.UNBLIND)
+        _, item = self._floor.find_sheet(review_id)
+        if not reason.strip():
+            raise DeskError("invalid", "un-blinding needs a reason", "say why you must know")
+        self._keep(lead, review_id, Unblinded(reason=reason[:2000]), key)
+        return item.origin
+
+    def plant(self, lead: Account, review_id: str, levels: dict[str, int], key: str) -> None:
+        """Make a decided review a gold item; see `Desk.plant`."""
+        require(lead, Permission.MANAGE)
+        sheet, item = self._floor.find_sheet(review_id)
+        if levels:
+            if not sheet.decided:
+                raise DeskError("invalid", "its levels are not known yet", "decide the review first")
+            settled = self._floor.material.settled(item)
+            offered = {
+                criterion.id: {step.level for step in criterion.levels}
+                for criterion in settled.rubric.criteria
+                if criterion.id in settled.asked
+            }
+            wrong = [name for name, level in levels.items() if level not in offered.get(name, set())]
+            if wrong:
+                raise DeskError(
+                    "invalid",
+                    f"nobody levels these, or not so: {', '.join(name[:80] for name in wrong)}",
+                    f"choose from: {', '.join(offered)}",
+                )
+        self._keep(lead, review_id, Planted(levels=levels), key)
+
+    def change_settings(self, lead: Account, settings: DeskSettings) -> None:
+        """Run the desk differently from now on."""
+        require(lead, Permission.MANAGE)
+        floor = self._floor
+        floor.store.desk.save_record("settings", DESK, settings)
+        with floor.lock:
+            floor.read_settings()
+
+    def _keep(self, lead: Account, review_id: str, action: Action, key: str) -> None:
+        floor = self._floor
+        event_id = event_id_of(action.kind, lead, key, review_id)
+        with floor.lock_of(review_id):
+            if floor.board.knows(event_id) is None:
+                floor.keep([floor.event(PlaceId(review_id, 0), lead.name, action, event_id)])
+
+
+def _age(place: Place) -> tuple[datetime, str, int]:
+    return place.item.review.opened_at, place.item.review.id, place.slot

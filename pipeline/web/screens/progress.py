@@ -1,0 +1,116 @@
+"""Progress and agreement, for leads: figures with what they rest on, and the reviews behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from threading import Lock
+from time import monotonic
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import HTMLResponse
+
+from pipeline.review.permissions import Permission
+from pipeline.review.progress import Progress, Report
+from pipeline.types import Account, Cause
+from pipeline.web.access import Here, allow
+from pipeline.web.context import Context
+from pipeline.web.progress_lists import Listed, ProgressLists
+from pipeline.web.rendering import render
+from pipeline.web.services import service
+
+__all__ = ["router"]
+
+router = APIRouter(dependencies=[allow(Permission.SEE_PROGRESS)], include_in_schema=False)
+
+#: For how long a report is shown before it is made again, in seconds: its intervals take a while.
+_FRESH: Final = 10.0
+_PAGE: Final = 200
+
+Kind = Literal["committed", "finished", "waiting", "people", "judge", "imported", "changed", "audit"]
+
+
+@router.get("/progress")
+def show_progress(request: Request, account: Here) -> HTMLResponse:
+    """Show throughput, what waits, agreement, changes, gold items and audits."""
+    reports = service(request, _Reports, _Reports)
+    return render(request, "progress.html", report=reports.read(account))
+
+
+@router.get("/progress/reviews")
+def list_reviews(
+    request: Request,
+    account: Here,
+    kind: Kind,
+    day: date | None = None,
+    age: Annotated[str, Query(max_length=40)] = "",
+    rubric: Annotated[str, Query(max_length=200)] = "",
+    criterion: Annotated[str, Query(max_length=200)] = "",
+    first: Annotated[int | None, Query(ge=0, le=4)] = None,
+    second: Annotated[int | None, Query(ge=0, le=4)] = None,
+    cause: Cause | None = None,
+    start: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> HTMLResponse:
+    """List the reviews behind a number; where levels are told, of decided reviews only."""
+    lists = service(request, ProgressLists, lambda context: ProgressLists(context.store))
+    now = datetime.now(UTC)
+    found: list[Listed]
+    match kind:
+        case "committed":
+            found = lists.committed_on(day or now.date())
+        case "finished":
+            found = lists.finished_on(day or now.date())
+        case "waiting":
+            found = lists.waiting(age, now)
+        case "changed":
+            found = lists.changed(cause, account.name)
+        case "audit":
+            found = lists.audited(account.name)
+        case "people" | "judge" | "imported":
+            levels = None if first is None or second is None else (first, second)
+            found = lists.compared(kind, rubric, criterion, levels, account.name)
+    return render(
+        request,
+        "progress_reviews.html",
+        title=_TITLES[kind],
+        of_decided=kind in ("people", "judge", "imported", "changed", "audit"),
+        details=[str(value) for value in (day, age, rubric, criterion, cause) if value],
+        rows=found[start : start + _PAGE],
+        total=len(found),
+        start=start,
+        step=_PAGE,
+        query=_query_without_start(request),
+    )
+
+
+_TITLES: Final[dict[str, str]] = {
+    "committed": "Blind assessments",
+    "finished": "Final assessments",
+    "waiting": "Waiting for a blind assessment",
+    "people": "First and second reviewers",
+    "judge": "Judge and people",
+    "imported": "Judge and imported labels",
+    "changed": "Levels changed after the judge's were seen",
+    "audit": "Audits",
+}
+
+
+class _Reports:
+    """The newest report, made again once it is old; everybody who looks meanwhile gets the same."""
+
+    def __init__(self, context: Context, clock: Callable[[], float] = monotonic) -> None:
+        self._progress = Progress(context.store)
+        self._clock = clock
+        self._lock = Lock()
+        self._made: tuple[float, Report] | None = None
+
+    def read(self, account: Account) -> Report:
+        with self._lock:
+            if self._made is None or self._clock() - self._made[0] > _FRESH:
+                self._made = (self._clock(), self._progress.measure(account))
+            return self._made[1]
+
+
+def _query_without_start(request: Request) -> str:
+    return str(request.url.remove_query_params("start").query)
