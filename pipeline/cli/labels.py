@@ -52,7 +52,7 @@ def _read_raters(
     "--format",
     "form",
     type=click.Choice([*_LABELS, *_PROGRAMS]),
-    help="Labels as parquet, jsonl or csv; or items for label-studio or argilla.  [default: by OUTPUT's ending]",
+    help="Labels as parquet, jsonl or csv; items for label-studio or argilla.  [default: OUTPUT's ending]",
 )
 @click.option("--pseudonyms", is_flag=True, help="Put a pseudonym in the place of every rater's name.")
 @click.option(

@@ -25,10 +25,8 @@ class Oversight:
         floor = self._floor
         with floor.lock:
             sheets = [sheet for sheet in floor.board.sheets.values() if sheet.item and not sheet.decided]
-            places = [floor.show(slot) for sheet in sheets for slot in sheet.slots.values()]
-        return sorted(
-            places, key=lambda place: (place.item.review.opened_at, place.item.review.id, place.slot)
-        )
+            slots = [slot for sheet in sheets for slot in sheet.slots.values()]
+        return sorted(map(floor.show, slots), key=_age)
 
     def list_flags(self) -> list[DeskEvent]:
         """Return flags and commits with objections of reviews that are not decided, newest first."""

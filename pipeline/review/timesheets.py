@@ -282,14 +282,13 @@ def _make_day(day: date, stretches: list[Activity]) -> Day:
 
 
 def _active_seconds(stretches: Iterable[Activity]) -> float:
-    """Return the active seconds of stretches, at most the time that passed in them."""
-    passed, until = 0.0, datetime.min.replace(tzinfo=UTC)
-    active = 0.0
+    """Return the active seconds of stretches, of each at most the time that no earlier one covers."""
+    active, until = 0.0, datetime.min.replace(tzinfo=UTC)
     for stretch in sorted(stretches, key=lambda stretch: stretch.started_at):
-        active += stretch.active_seconds
-        passed += max(0.0, (stretch.ended_at - max(stretch.started_at, until)).total_seconds())
+        uncovered = (stretch.ended_at - max(stretch.started_at, until)).total_seconds()
+        active += min(stretch.active_seconds, max(0.0, uncovered))
         until = max(until, stretch.ended_at)
-    return min(active, passed)
+    return active
 
 
 def _split_at_midnight(activity: Activity) -> Iterable[Activity]:

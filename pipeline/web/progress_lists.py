@@ -183,7 +183,7 @@ class ProgressLists:
             self._items[item.review.id] = item
 
     def _shown_to(self, viewer: str) -> set[str]:
-        """Return the reviews whose levels do not lead `viewer`: decided, and none that they are about to assess."""
+        """Return the decided reviews that `viewer` is not about to assess."""
         at_it = {
             place[0]
             for place, (_, holder) in self._held.items()

@@ -34,18 +34,21 @@ CHECKS = [
 EXAMPLES = 4
 
 
-@pytest.mark.parametrize(
-    "name", [*PEOPLE, None], ids=[*(role.value + f"-{name}" for name, role in PEOPLE.items()), "nobody"]
-)
+@pytest.mark.parametrize("name", [*PEOPLE, "nobody"])
 def test_every_operation_answers_as_its_document_says(
-    name: str | None, app: FastAPI, accounts: Accounts, desk: Desk
+    name: str, app: FastAPI, accounts: Accounts, desk: Desk
 ) -> None:
-    account = accounts.find(name) if name else None
-    headers = {}
-    real = {"review_id": "r-0123456789abcdef", "slot": 0, "name": "ben", "batch_id": "b-0123456789abcdef"}
+    account = accounts.find(name)
+    headers: dict[str, str] = {}
+    real: dict[str, Any] = {
+        "review_id": "r-0123456789abcdef",
+        "slot": 0,
+        "name": "ben",
+        "batch_id": "b-0123456789abcdef",
+    }
     if account is not None:
         headers["Authorization"] = f"Bearer {accounts.issue_token(account, 'tests')}"
-        if account.role not in (Role.VIEWER,):
+        if account.role is not Role.VIEWER:
             place = desk.draw(account, key=new_key())
             assert place is not None
             real["review_id"] = place.item.review.id

@@ -16,7 +16,9 @@ from pipeline.web.access import allow
 from pipeline.web.api.paging import Cursor, Limit, Page, paginate
 from pipeline.web.api.refusals import refusals
 from pipeline.web.api.routing import make_router
+from pipeline.web.batch_figures import BatchFigures
 from pipeline.web.context import context_of
+from pipeline.web.services import service
 
 __all__ = ["router"]
 
@@ -69,14 +71,13 @@ def describe_batch(
     account: Watcher,
     batch_id: Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,100}$", description="Id of a batch.")],
 ) -> BatchCounts:
-    """Counts per state, verdict and task, of now."""
-    store = context_of(request).store
+    """Counts per state, verdict and task, of at most some seconds ago."""
+    figures = service(request, BatchFigures, lambda context: BatchFigures(context.store))
     try:
-        batch = store.load_batch(batch_id)
+        sections = figures.count(batch_id)
     except KeyError:
         raise DeskError("unknown", f"there is no batch {batch_id!r}", "choose one from the list") from None
-    # One submission can lie in a batch twice, under two names; it is graded once and counts once.
-    rows = {row.grading_id: row for row in store.list_gradings(batch_id)}.values()
+    batch, rows = sections.batch, sections.rows
     return BatchCounts(
         id=batch.id,
         opened_at=batch.opened_at,

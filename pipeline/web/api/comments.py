@@ -122,7 +122,7 @@ def use_comment(request: Request, account: Reviewer, comment_id: CommentId) -> R
 
 
 def _comments(request: Request) -> SavedComments:
-    return service(request, SavedComments, SavedComments)
+    return service(request, SavedComments, lambda context: SavedComments(context.store))
 
 
 def _show(comment: SavedComment) -> Remark:
