@@ -35,7 +35,7 @@ def write_parquet(path: Path, columns: Mapping[str, str], rows: Iterable[Sequenc
         if kind not in COLUMN_TYPES or not name.isidentifier():
             raise ValueError(f"{name} {kind} is no column of a table to export")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    names = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    names = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
     lists = ", ".join(f"unnest(?::{kind}[])" for kind in columns.values())
     written = 0
     try:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from fastapi import Path, Query, Request
 from starlette.datastructures import FormData
@@ -122,10 +122,12 @@ def common_values(request: Request, account: Account, place: Place, mode: str) -
     context, reading = context_of(request), reading_of(request)
     item = place.item
     exhibits = reading.exhibits(item)
-    code = reading.code(item, mode)
+    base = f"/review/{item.review.id}/{place.slot}"
+    # A page that shows this code already keeps it: it may be megabytes.
+    has_code = unquote(request.headers.get("x-have-code", "")) == f"{link(request, base)} {mode}"
+    code = "" if has_code else reading.code(item, mode)
     queue = context.desk.describe_queue(account)
     now = datetime.now(UTC)
-    base = f"/review/{item.review.id}/{place.slot}"
     return {
         "base": base,
         "review_id": item.review.id,

@@ -116,7 +116,9 @@ def copy_store(empty_database: Path, folder: Path) -> Store:
     store = open_store(path)
     store.save_documents(
         [
-            Document(kind=kind, id=model.id, version="", sha256=model.content_hash(), text=model.model_dump_json())
+            Document(
+                kind=kind, id=model.id, version="", sha256=model.content_hash(), text=model.model_dump_json()
+            )
             for kind, model in (("rubric", RUBRIC), ("task", TASK), ("task", OTHER_TASK))
         ]
     )
@@ -173,9 +175,7 @@ def add_waiting(
     correct: CheckStatus = CheckStatus.PASSED,
 ) -> str:
     """Keep a grading that waits for a person, and return the id of its review."""
-    add_graded(
-        store, name, destination=destination, task_id=task_id, origin=origin, correct=correct
-    )
+    add_graded(store, name, destination=destination, task_id=task_id, origin=origin, correct=correct)
     # Days apart: what chance moves a place by is an hour at most.
     opened_at = NOON - timedelta(days=100) + timedelta(days=minute)
     store.open_review(
@@ -208,7 +208,9 @@ def assess(clarity: int | None = 3, safety: int | None = 3, **more: object) -> A
     return Assessment(answers=answers, **more)  # type: ignore[arg-type]
 
 
-def commit(desk: Desk, account: Account, place: Place, blind: Assessment | None = None, **more: object) -> Place:
+def commit(
+    desk: Desk, account: Account, place: Place, blind: Assessment | None = None, **more: object
+) -> Place:
     """Commit a place blind under a key of its own."""
     name, slot = place.item.review.id, place.slot
     return desk.commit(
@@ -225,7 +227,11 @@ def commit(desk: Desk, account: Account, place: Place, blind: Assessment | None 
 
 
 def finish(
-    desk: Desk, account: Account, place: Place, final: Assessment | None = None, revisions: Sequence[object] = ()
+    desk: Desk,
+    account: Account,
+    place: Place,
+    final: Assessment | None = None,
+    revisions: Sequence[object] = (),
 ) -> Place:
     """Finish a place under a key of its own."""
     name, slot = place.item.review.id, place.slot

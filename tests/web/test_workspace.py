@@ -1,10 +1,45 @@
-from __future__ import annotations
-import re
 from tests.web.conftest import *
-def test_x(client, desk, accounts):
-    anna=client("anna")
-    r=anna.post("/draw",data={"key":"k1"})
-    print(r.status_code,r.headers.get("location"))
-    r=anna.get(r.headers["location"])
-    open("/tmp/f_desk/page.html","w").write(r.text)
-    assert r.status_code==200,r.text[:3000]
+from playwright.sync_api import sync_playwright
+def test_x(client, desk, accounts, server):
+    with sync_playwright() as p:
+        b=p.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page=b.new_page(viewport={"width":1500,"height":950})
+        logs=[]
+        page.on("console", lambda m: logs.append(m.text)); page.on("pageerror", lambda e: logs.append("ERR "+str(e)))
+        page.on("requestfinished", lambda r: logs.append(f"{r.method} {r.url} "))
+        page.goto(server+"/login"); page.fill("[name=name]","anna"); page.fill("[name=password]",PASSWORD); page.keyboard.press("Enter")
+        page.wait_for_url("**/queue")
+        page.get_by_role("button",name="Next item").click()
+        page.wait_for_selector("#workspace.scripted")
+        page.screenshot(path="/tmp/f_desk/1.png")
+        n=page.locator(".criterion[data-asked=yes]").count()
+        logs.append(str(n))
+        page.locator("#main").focus()
+        for _ in range(n): page.keyboard.press("4")
+        page.keyboard.press("n"); page.keyboard.press("e")
+        page.wait_for_timeout(1500)
+        page.screenshot(path="/tmp/f_desk/2.png")
+        page.keyboard.press("d")
+        page.wait_for_timeout(500)
+        page.keyboard.press("c"); page.keyboard.type("a comment here"); page.keyboard.press("Control+Enter")
+        page.wait_for_timeout(1000)
+        page.screenshot(path="/tmp/f_desk/3.png")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_timeout(1500)
+        page.screenshot(path="/tmp/f_desk/4.png")
+        page.keyboard.press("?")
+        page.wait_for_timeout(300)
+        page.screenshot(path="/tmp/f_desk/5.png")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_timeout(1500)
+        page.screenshot(path="/tmp/f_desk/6.png")
+        logs.append(page.url)
+        page.keyboard.press("u")
+        page.wait_for_timeout(1500)
+        logs.append(page.url)
+        page.screenshot(path="/tmp/f_desk/7.png")
+        print("\n".join(logs))
+        b.close()
+    assert 0

@@ -253,15 +253,16 @@ async function suggest() {
   if (!box) return;
   if (!document.getElementById("new-comment").open) startComment(code.here);
   const answer = await fetch(`${page.root.dataset.suggest}?task=${encodeURIComponent(page.root.dataset.task)}`, { headers: { Accept: "application/json" } });
-  const said = answer.ok ? await answer.json() : [];
-  const list = Array.isArray(said) ? said : (said.comments ?? []);
-  const insert = (text) => {
+  const said = answer.ok ? await answer.json() : { comments: [] };
+  const list = said.comments;
+  const insert = ({ id, text }) => {
     const field = document.getElementById("new-text");
     field.value = field.value ? `${field.value}\n${text}` : text;
+    page.post(page.root.dataset.suggest.replace("suggest", `${encodeURIComponent(id)}/use`), new URLSearchParams());
     box.hidden = true;
     field.focus();
   };
-  box.replaceChildren(...(list.length ? list.map((one) => button(one.text, () => insert(one.text))) : ["You have no saved comments yet."]));
+  box.replaceChildren(...(list.length ? list.map((one) => button(one.text, () => insert(one))) : ["You have no saved comments yet."]));
   box.hidden = false;
   box.querySelector("button")?.focus();
 }
