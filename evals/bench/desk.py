@@ -60,14 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         started = time.perf_counter()
         with open_store(database) as store:
             make_queue(store, chosen.items)
-            tokens = hire(store, chosen.reviewers)
+            names, token = hire(store, chosen.reviewers)
         write_batch(rows, chosen.batch)
         print(f"{chosen.items} items made in {time.perf_counter() - started:.0f} s", flush=True)
         with serving(database) as address:
             people = {"seconds": chosen.seconds, "think": chosen.think}
-            alone = asyncio.run(work(address, tokens, **people, seed=chosen.seed))
-            with grading(database, rows, address, tokens["lead"]) as batch:
-                beside = asyncio.run(work(address, tokens, **people, seed=chosen.seed + 1))
+            alone = asyncio.run(work(address, names, **people, seed=chosen.seed))
+            with grading(database, rows, address, token) as batch:
+                beside = asyncio.run(work(address, names, **people, seed=chosen.seed + 1))
                 graded = batch.count_finished()
         print(f"{chosen.reviewers} people, {chosen.think:g} s of thought before every action")
         print(f"beside: {graded} of {chosen.batch} submissions of the batch graded meanwhile")

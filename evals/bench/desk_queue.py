@@ -36,11 +36,12 @@ from pipeline.types import (
     Task,
 )
 
-__all__ = ["PASSWORD", "hire", "make_queue", "write_batch"]
+__all__ = ["LEAD", "PASSWORD", "hire", "make_queue", "write_batch"]
 
 #: Small tasks, so that making the originals takes seconds.
 TASKS = ("softmax_rows", "transpose", "cumsum")
 PASSWORD = "correct horse battery staple"
+LEAD = "lead"
 _AUTHORS = 40
 _AT_ONCE = 500
 
@@ -65,20 +66,18 @@ def make_queue(store: Store, count: int) -> None:
     store.open_batch(Batch(id="b-queue", opened_at=datetime.now(UTC), items=tuple(items)))
 
 
-def hire(store: Store, reviewers: int) -> dict[str, str]:
-    """Add people: reviewers, every tenth an adjudicator, and ``lead``; return their API tokens by name."""
+def hire(store: Store, reviewers: int) -> tuple[list[str], str]:
+    """Add people: reviewers, every tenth an adjudicator, and `LEAD`; return names and the lead's token."""
     accounts = Accounts(store)
     roles = {
         f"reviewer{number:02d}": Role.ADJUDICATOR if number % 10 == 9 else Role.REVIEWER
         for number in range(reviewers)
     }
-    people = [
-        accounts.create(Account(name=name, role=role), PASSWORD)
-        for name, role in {**roles, "lead": Role.LEAD}.items()
-    ]
+    for name, role in {**roles, LEAD: Role.LEAD}.items():
+        lead = accounts.create(Account(name=name, role=role), PASSWORD)
     # Whoever looks for lost decisions does not want to wait for people who change their minds.
-    Desk(store).change_settings(people[-1], DeskSettings(undo_seconds=0))
-    return {person.name: accounts.issue_token(person, "benchmark") for person in people}
+    Desk(store).change_settings(lead, DeskSettings(undo_seconds=0))
+    return [*roles, LEAD], accounts.issue_token(lead, "benchmark")
 
 
 def write_batch(path: Path, count: int) -> None:

@@ -43,7 +43,7 @@ _STRIPES: Final = 64
 #: How far chance moves a place in the queue, in seconds of waiting: no kind of review is known by its place.
 _SHUFFLE: Final = 3600.0
 
-#: What a second review or an audit is ahead of its time: grades and statistics wait for it.
+#: What an audit is ahead of its time, in seconds: every figure about grades that stand alone waits for it.
 _HEAD_START: Final = 900.0
 
 
@@ -84,9 +84,10 @@ class Floor:
         return self._stripes[int(hash_text(review_id)[:8], 16) % _STRIPES]
 
     def _order(self, item: DeskItem, slot: int) -> float:
-        ahead = _HEAD_START if slot or item.review.kind == "audit" else 0.0
-        shuffle = _SHUFFLE * chance_of(self.secret, "order", item.review.id, slot)
-        return item.review.opened_at.timestamp() + shuffle - ahead
+        ahead = _HEAD_START if item.review.kind == "audit" else 0.0
+        shuffle = _SHUFFLE * chance_of(self.secret, "order", item.review.id)
+        # A second review stands right behind the first: whoever comes next completes the grade.
+        return item.review.opened_at.timestamp() + shuffle - ahead + slot / 1000
 
     # Finding
 

@@ -74,7 +74,7 @@ class Label(Frozen):
 
 
 class ImportedAssessment(Frozen):
-    """What somebody said blind in another program; the newest of a review, rater and source counts."""
+    """What somebody said blind in another program; what a person said last of a review counts."""
 
     review_id: str
     rater: str = Field(min_length=1, max_length=200)
@@ -198,11 +198,24 @@ def read_labels(store: Store) -> list[Label]:
 
 
 def keep_imported(store: Store, assessments: list[ImportedAssessment]) -> None:
-    """Keep assessments made in another program; on return they are committed, all of them."""
+    """Keep assessments made in another program; on return they are committed, all of them.
+
+    What is known already stays as it is, and so does what the same person said later.
+    """
     for assessment in assessments:
         key = hash_text(assessment.source, assessment.review_id, assessment.rater)
-        store.desk.save_record(_KIND, key, assessment, wait=False)
+        known = store.desk.find_record(_KIND, key, ImportedAssessment)
+        if known is None or not (known.at > assessment.at or _is_same(known, assessment)):
+            store.desk.save_record(_KIND, key, assessment, wait=False)
     store.flush()
+
+
+def _is_same(known: ImportedAssessment, again: ImportedAssessment) -> bool:
+    # Where a file holds no times, that of its import stands for them.
+    timeless = again.at == again.imported_at
+    return (known.answers, known.rubric, known.seconds) == (again.answers, again.rubric, again.seconds) and (
+        timeless or known.at == again.at
+    )
 
 
 def _make_label(

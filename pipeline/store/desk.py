@@ -71,16 +71,16 @@ class DeskRecords:
     # The queue
 
     def list_items(self, after: int = 0) -> list[tuple[int, DeskItem]]:
-        """Return what is in the queue or was, with its number in the order it came, numbered after `after`.
+        """Return what is in the queue or was, each with its number in the order it came, after `after`.
 
         A review whose grading was lost is left out.
         """
         return [(row[0], _read_item(row)) for row in self._select("desk_items", after)]
 
     def list_accepted(self, after: int = 0) -> list[tuple[int, GradingSummary]]:
-        """Return gradings whose grade stands alone, with its number in the order grades were kept.
+        """Return gradings whose grade stands alone, each with its number in the order grades were kept.
 
-        Those are the graded ones without any review, an audit included; numbered after `after`.
+        Those are the graded ones without any review, routed or audit, numbered after `after`.
         """
         return [(number, read_summary(row)) for number, *row in self._select("desk_accepted", after)]
 

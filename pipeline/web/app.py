@@ -36,7 +36,6 @@ def create_app(context: Context) -> FastAPI:
     app = FastAPI(
         title="nki-grader review desk",
         version=__version__,
-        root_path=context.options.prefix,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -45,7 +44,7 @@ def create_app(context: Context) -> FastAPI:
     app.state.environment = create_environment()
     app.state.assets = assets.Assets(Path(__file__).parent / "static")
     app.state.form_secret = load_form_secret(context.store)
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, prefix=context.options.prefix)
     handle_errors(app)
     for router in (assets.router, *find_routers()):
         # Taken over one by one, so that `app.routes` lists each with what it depends on.

@@ -62,14 +62,14 @@ def list_modes(task: Task | None) -> tuple[Mode, ...]:
     modes = [Mode("submission", "Submission")]
     if task is not None:
         modes += [
-            Mode(f"reference:{solution.name}", f"Against {solution.name}")
+            Mode(f"reference:{solution.name}", f"vs {solution.name}")
             for solution in task.solutions
             if solution.name.startswith("good_")
         ]
         if task.starter:
-            modes.append(Mode("starter", "Against the starter"))
-        modes += [Mode(f"source:{name}", f"Beside {name}") for name in sorted(task.source)]
-    return (*modes, Mode("previous", "Against the previous attempt"))
+            modes.append(Mode("starter", "vs starter"))
+        modes += [Mode(f"source:{name}", f"beside {name}") for name in sorted(task.source)]
+    return (*modes, Mode("previous", "vs previous attempt"))
 
 
 def mark_lines(findings: Sequence[Finding]) -> dict[int, Mark]:
@@ -91,7 +91,7 @@ def render_code(code: str, marks: dict[int, Mark]) -> Markup:
     lines = highlight_lines("\n".join((*_lines(code), "")))
     return _pane(
         Markup(
-            '<div class="line" id="L{n}" data-line="{n}">{mark}<span class="n">{n}</span> {text}\n</div>'
+            '<div class="line" id="L{n}" data-line="{n}">{mark}<span class="number">{n}</span> {text}\n</div>'
         ).format(n=number, mark=_mark(marks.get(number)), text=text)
         for number, text in enumerate(lines, 1)
     )
@@ -108,7 +108,7 @@ def render_beside(code: str, marks: dict[int, Mark], other: str, name: str) -> M
     """Return the submission and a text in another language, one beside the other."""
     lines = highlight_lines("\n".join((*_lines(other), "")), name)
     right = _pane(
-        Markup('<div class="line"><span class="n">{}</span> {}\n</div>').format(number, text)
+        Markup('<div class="line"><span class="number">{}</span> {}\n</div>').format(number, text)
         for number, text in enumerate(lines, 1)
     )
     return Markup('<div class="beside"><div>{}</div><div><h3 class="file">{}</h3>{}</div></div>').format(
@@ -131,7 +131,7 @@ def _diff_line(row: Row, old: Sequence[Markup], new: Sequence[Markup], marks: di
     before = "" if row.before is None else str(row.before + 1)
     word = Markup('<span class="unseen">{} </span>').format(_WORDS[row.kind]) if _WORDS[row.kind] else ""
     return Markup(
-        '<div class="line {}"{}>{}<span class="n old">{}</span><span class="n">{}</span>'
+        '<div class="line {}"{}>{}<span class="number old">{}</span><span class="number">{}</span>'
         '<span class="sign">{}</span>{}{}\n</div>'
     ).format(row.kind, place, mark, before, number, _SIGNS[row.kind], word, text)
 

@@ -38,14 +38,19 @@ _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 class Guard:
     """Limits bodies, refuses what other sites made a browser send, and puts headers on every answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, prefix: str = "") -> None:
+        """Protect `app`, which a proxy serves under `prefix`."""
         self._app = app
+        self._prefix = prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, unless it is refused."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+
+        # Routes then match whether the proxy removed the prefix or not.
+        scope["root_path"] = self._prefix
 
         async def send_protected(message: Message) -> None:
             if message["type"] == "http.response.start":

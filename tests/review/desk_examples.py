@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -94,6 +95,9 @@ VERA = Account(name="vera", role=Role.VIEWER)
 
 #: Nothing by chance, so that a test says itself what it draws.
 PLAIN = DeskSettings(second_review_rate=0, gold_rate=0, audit_rate=0)
+
+
+_KEYS = itertools.count()
 
 
 class Clock:
@@ -249,10 +253,6 @@ def finish(
 
 def review_once(desk: Desk, account: Account, blind: Assessment | None = None) -> Place:
     """Draw the next item, commit it, and finish it unchanged."""
-    place = desk.draw(account, key=f"draw {account.name} {desk_count(desk, account)}")
+    place = desk.draw(account, key=f"draw {next(_KEYS)}")
     assert place is not None
     return finish(desk, account, commit(desk, account, place, blind))
-
-
-def desk_count(desk: Desk, account: Account) -> int:
-    return len(desk.describe_queue(account).recent)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,20 +11,10 @@ from pipeline.review.accounts import Accounts
 from pipeline.review.errors import DeskError
 from pipeline.store import Store, open_store
 from pipeline.types import Account, Role
-from tests.review.people import ANNA, BEN, DORA, PASSWORD, Clock, open_copy
+from tests.review.desk_examples import ANNA, BEN, DORA, Clock
 
 ADDRESS = "192.0.2.7"
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(empty_database: Path, tmp_path: Path) -> Iterator[Store]:
-    with open_copy(empty_database, tmp_path) as opened:
-        yield opened
+PASSWORD = "four words of nonsense"
 
 
 @pytest.fixture
@@ -194,13 +183,13 @@ def test_the_sixth_failure_in_five_minutes_waits_and_is_told_how_long(
 ) -> None:
     for attempt in range(5):
         assert accounts.log_in("anna", "wrong password", address=f"198.51.100.{attempt}") is None
-        clock.move(seconds=30)
+        clock.pass_by(30)
     with pytest.raises(DeskError) as refused:
         accounts.log_in("anna", PASSWORD, address="198.51.100.9")
     assert refused.value.code == "forbidden"
     assert refused.value.fault.message == "5 logins failed within 5 minutes"
     assert refused.value.fault.remedy == "try again in 3 minutes, at 12:05:00 UTC"
-    clock.move(seconds=150)
+    clock.pass_by(150)
     assert accounts.log_in("anna", PASSWORD, address="198.51.100.9") is not None
 
 
@@ -249,29 +238,29 @@ def test_a_success_forgives_the_name_but_not_the_address(accounts: Accounts) -> 
 def test_a_session_ends_after_hours_without_use_and_not_before(accounts: Accounts, clock: Clock) -> None:
     key = key_of(accounts)
     for _ in range(5):
-        clock.move(hours=11)
+        clock.pass_by(11 * 3600)
         assert accounts.find_session(key) is not None
-    clock.move(hours=12)
+    clock.pass_by(12 * 3600)
     assert accounts.find_session(key) is None
 
 
 def test_a_session_in_use_outlives_a_restart(store: Store, accounts: Accounts, clock: Clock) -> None:
     key = key_of(accounts)
-    clock.move(hours=11)
+    clock.pass_by(11 * 3600)
     assert accounts.find_session(key) is not None
-    clock.move(hours=11)
+    clock.pass_by(11 * 3600)
     again = Accounts(store, clock=clock)
     assert again.find_session(key) is not None
-    clock.move(hours=12)
+    clock.pass_by(12 * 3600)
     assert again.find_session(key) is None
 
 
 def test_how_long_a_session_lasts_can_be_set(store: Store, accounts: Accounts, clock: Clock) -> None:
     short = Accounts(store, session_hours=0.5, clock=clock)
     key = key_of(short)
-    clock.move(minutes=29)
+    clock.pass_by(29 * 60)
     assert short.find_session(key) is not None
-    clock.move(minutes=30)
+    clock.pass_by(30 * 60)
     assert short.find_session(key) is None
 
 
@@ -298,9 +287,9 @@ def test_a_password_set_by_another_process_ends_sessions_here(
     store: Store, accounts: Accounts, clock: Clock, tmp_path: Path
 ) -> None:
     key = key_of(accounts)
-    with open_store(tmp_path / "desk.duckdb") as other:
+    with open_store(tmp_path / "grades.duckdb") as other:
         Accounts(other).set_password("anna", "another four words")
-    clock.move(seconds=3)
+    clock.pass_by(3)
     assert accounts.find_session(key) is None
     assert accounts.log_in("anna", "another four words", address=ADDRESS) is not None
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from pipeline.review.errors import DeskError
@@ -22,15 +19,8 @@ from pipeline.types import (
     Purpose,
     SlotOpened,
 )
-from tests.review.people import ANNA, BEN, CARLA, DORA, VERA, Clock, open_copy
+from tests.review.desk_examples import ANNA, BEN, CARLA, DORA, VERA, Clock
 from tests.store.examples import save_waiting
-
-
-@pytest.fixture
-def store(empty_database: Path, tmp_path: Path) -> Iterator[Store]:
-    with open_copy(empty_database, tmp_path) as opened:
-        save_waiting(opened, "a", "b")
-        yield opened
 
 
 class Told:
@@ -63,12 +53,8 @@ def commit(**levels: int | None) -> Committed:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 def told(store: Store, clock: Clock) -> Told:
+    save_waiting(store, "a", "b")
     return Told(store, clock)
 
 
@@ -119,7 +105,7 @@ def test_ones_own_accuracy_is_that_of_earlier_days(told: Told, gold: Gold, clock
     told.answers(ANNA, "a", 1, clarity=3)
     told.answers(BEN, "a", 2, clarity=0)
     assert gold.own_accuracy(ANNA).levels == 0
-    clock.move(days=1)
+    clock.pass_by(86_400)
     told.answers(ANNA, "b", 1, clarity=2)
     assert gold.own_accuracy(ANNA) == Accuracy(items=1, levels=1, exact=1, within_one=1, unjudged=0)
     assert gold.own_accuracy(CARLA).levels == 0

@@ -107,11 +107,20 @@ def test_imported_answers_are_labels_that_say_so_and_belong_to_no_stream(store: 
     assert not label.is_independent
 
 
-def test_the_newest_import_of_one_person_counts(store: Store) -> None:
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_one_person_said_last_counts_in_whatever_order_it_is_imported(store: Store, order: int) -> None:
     add_review(store, "a")
-    keep_imported(store, [imported(2)])
-    keep_imported(store, [imported(4)])
+    for assessment in [imported(2), imported(4, days=1)][::order]:
+        keep_imported(store, [assessment])
     assert [label.level for label in read_labels(store)] == [4]
+
+
+def test_a_file_without_times_that_is_imported_again_changes_nothing(store: Store) -> None:
+    add_review(store, "a")
+    for days in (0, 1):
+        now = NOON + timedelta(days=days)
+        keep_imported(store, [imported(2, days).model_copy(update={"imported_at": now})])
+    assert [label.at for label in read_labels(store)] == [NOON]
 
 
 def test_a_pseudonym_is_one_person_s_for_good_and_hides_the_name(store: Store, teller: Teller) -> None:

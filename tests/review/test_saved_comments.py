@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,13 +11,7 @@ from pipeline.review.errors import DeskError
 from pipeline.review.saved_comments import SavedComments
 from pipeline.store import Store
 from pipeline.types import Account, Role
-from tests.review.people import ANNA, BEN, DORA, VERA, open_copy
-
-
-@pytest.fixture
-def store(empty_database: Path, tmp_path: Path) -> Iterator[Store]:
-    with open_copy(empty_database, tmp_path) as opened:
-        yield opened
+from tests.review.desk_examples import ANNA, BEN, DORA, VERA
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -32,16 +30,10 @@ from pipeline.types import (
     Role,
     SlotOpened,
 )
-from tests.review.people import ANNA, BEN, CARLA, DORA, NOON, VERA, open_copy
+from tests.review.desk_examples import ANNA, BEN, CARLA, DORA, NOON, VERA
 from tests.store.examples import save_waiting
 
 MIDNIGHT = datetime(2026, 12, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-def store(empty_database: Path, tmp_path: Path) -> Iterator[Store]:
-    with open_copy(empty_database, tmp_path) as opened:
-        yield opened
 
 
 def stretch(

@@ -196,7 +196,7 @@ def test_an_address_that_is_none_is_not_found(client: ClientFactory, path: str) 
 
 
 def test_a_nonsensical_host_breaks_nothing(client: ClientFactory) -> None:
-    for host in ("[", "a b", "é".encode().decode("latin-1"), "x" * 5000):
+    for host in (b"[", b"a b", b"\xe9", b"x" * 5000):
         assert client("anna").get("/queue", headers={"Host": host}).status_code < 500
 
 

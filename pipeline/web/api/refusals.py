@@ -26,6 +26,7 @@ class Refusal(Frozen):
 def refusals(*codes: str) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI answers of a route that may refuse with `codes`, beside what every route may."""
     reasons: dict[int, list[str]] = {
+        400: ["`http`: the body cannot be read at all"],
         401: ["`not_logged_in`: no valid token"],
         403: ["`forbidden`: this account may not"],
         413: ["`too_large`: the body is larger than the server takes"],

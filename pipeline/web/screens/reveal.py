@@ -74,7 +74,8 @@ class _Pair:
         final: The answer as it stands in the form.
         cause: Why it changes.
         remark: The same in words.
-        distance: How far apart the two are; 9 where only one has a level.
+        distance: How far apart the two are: 0 where the judge has no level, 9 where the person has none,
+            -1 where a check settled it.
     """
 
     row: CriterionRow
@@ -284,10 +285,9 @@ def _pair(
 
 
 def _distance(mine: Answer | None, judge: Score | None) -> int:
-    first, second = mine.level if mine else None, judge.level if judge else None
-    if first is None or second is None:
-        return 0 if first is second else 9
-    return abs(first - second)
+    if judge is None or judge.level is None:
+        return 0
+    return 9 if mine is None or mine.level is None else abs(mine.level - judge.level)
 
 
 def _preview(store: Store, account: Account, place: Place, detail: Detail, said: Assessment) -> str:

@@ -182,7 +182,10 @@ function show(html, address) {
     return;
   }
   const focused = document.activeElement?.id;
-  const same = next.dataset.place.replace(/\/[^/]*$/, "") === page.place.replace(/\/[^/]*$/, "");
+  const item = (root) => root.dataset.place.slice(0, -root.dataset.stage.length);
+  const same = item(next) === item(page.root);
+  const sameForm = next.dataset.place === page.place;
+  const tab = tabs.shown;
   const [before, after] = [code.pane, next.querySelector("#code")];
   const scrolled = [before.scrollTop, document.getElementById("rubric-pane").scrollTop];
   const keepsCode = same && before.dataset.mode === after.dataset.mode;
@@ -194,8 +197,9 @@ function show(html, address) {
   if (!/\/(save|commit|final|preview|flag)$/.test(shown.pathname)) history.pushState(null, "", shown.pathname + shown.search);
   mount();
   if (keepsCode) before.scrollTop = scrolled[0];
-  const wanted = document.getElementById("problem") ?? document.getElementById("preview-title") ?? (same && focused && document.getElementById(focused));
-  if (same) document.getElementById("rubric-pane").scrollTop = scrolled[1];
+  const wanted = document.getElementById("problem") ?? document.getElementById("preview-title") ?? (sameForm && focused && document.getElementById(focused));
+  if (sameForm) document.getElementById("rubric-pane").scrollTop = scrolled[1];
+  if (sameForm) tabs.open(tab);
   (wanted || document.getElementById("main")).focus({ preventScroll: false });
 }
 
@@ -359,7 +363,7 @@ document.addEventListener("click", (event) => {
     showMode(mode);
   } else if (anchor && reveal(document.getElementById(anchor.hash.slice(1)), tabs)) {
     event.preventDefault();
-  } else if (line && event.target.classList.contains("n")) {
+  } else if (line && event.target.classList.contains("number")) {
     const number = Number(line.dataset.line);
     const first = event.shiftKey ? Number(document.getElementById("new-first")?.value) || number : number;
     startComment(Math.min(first, number), Math.max(first, number));

@@ -48,7 +48,7 @@ export class Lease {
   tick() {
     if (!this.element || !this.until) return;
     const left = (this.until - Date.now()) / 1000;
-    this.element.textContent = `${new Date(this.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })} (${inWords(left)})`;
+    this.element.textContent = `${new Date(this.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false })} (${inWords(left)})`;
     this.element.classList.toggle("warn", left < 120);
   }
 }

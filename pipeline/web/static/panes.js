@@ -65,6 +65,15 @@ export class Tabs {
     this.show(this.panels[0]);
   }
 
+  get shown() {
+    return this.panels[this.place]?.id;
+  }
+
+  open(id) {
+    const panel = this.panels.find((one) => one.id === id);
+    if (panel) this.show(panel);
+  }
+
   get place() {
     return this.panels.findIndex((panel) => !panel.hidden);
   }

@@ -1,0 +1,67 @@
+"""Names that stay with an author and say nothing about them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.review.pseudonyms import author_of, pseudonym_of
+from pipeline.store import Store
+from pipeline.store.records import DeskItem
+from pipeline.types import Review
+from tests.review.conftest import OpenDesk
+from tests.review.desk_examples import NOON, add_waiting
+
+
+def item(origin: str) -> DeskItem:
+    return DeskItem(
+        review=Review(id="r-1", grading_id="g-1", reason="", opened_at=NOON),
+        submission_id="s-1",
+        task_id="t",
+        origin=origin,
+        destination=None,
+        verdict=None,
+        rubric="",
+        decided=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("origin", "author"),
+    [
+        ("team/zoe/kernel.py", "team/zoe"),
+        ("answers.jsonl:12", "answers.jsonl"),
+        ("night/answers.jsonl:3", "night/answers.jsonl"),
+        ("kernel.py", "kernel.py"),
+        ("/kernel.py", "kernel.py"),
+        ("a/x.py, b/x.py", "a"),
+        ("", "s-1"),
+    ],
+)
+def test_rows_of_a_file_and_files_of_a_folder_are_one_authors(origin: str, author: str) -> None:
+    assert author_of(item(origin)) == author
+
+
+def test_the_same_author_has_the_same_name_after_a_restart_and_others_have_another(
+    store: Store, open_desk: OpenDesk
+) -> None:
+    for name, origin in (("one", "zoe/a.py"), ("two", "zoe/b.py"), ("three", "max/a.py")):
+        add_waiting(store, name, origin=origin)
+    desk = open_desk()
+    names = [desk.pseudonym(f"r-{name}") for name in ("one", "two", "three")]
+    assert names[0] == names[1] != names[2]
+    assert [open_desk().pseudonym(f"r-{name}") for name in ("one", "two", "three")] == names
+
+
+@given(st.text(), st.text(alphabet=st.characters(), max_size=50))
+def test_a_name_is_two_words_and_a_number_whatever_the_author_is_called(secret: str, author: str) -> None:
+    name = pseudonym_of(secret, author)
+    assert re.fullmatch(r"[a-z]+-[a-z]+-\d\d", name)
+    assert name == pseudonym_of(secret, author)
+
+
+def test_another_secret_gives_other_names() -> None:
+    assert pseudonym_of("one", "zoe") != pseudonym_of("two", "zoe")

@@ -1,0 +1,269 @@
+"""What leads do: settings, releases, flags, places, authors, gold items, accounts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pipeline.review.accounts import Accounts
+from pipeline.review.desk import Desk
+from pipeline.store import Store
+from pipeline.types import Account, Assessment, Objection, Role
+from tests.web.conftest import PASSWORD, WAITING, ClientFactory
+from tests.web.reviews import assess, commit, draw, finish, new_key
+
+SETTINGS = {
+    "lease_minutes": "20",
+    "idle_seconds": "45",
+    "undo_seconds": "0",
+    "audit_percent": "7.5",
+    "second_review_percent": "0",
+    "gold_percent": "0",
+}
+
+
+def find(accounts: Accounts, name: str) -> Account:
+    found = accounts.find(name)
+    assert found
+    return found
+
+
+def test_settings_are_shown_and_kept(client: ClientFactory, desk: Desk) -> None:
+    dora = client("dora")
+    answer = dora.post("/admin/settings", data={**SETTINGS, "paused": "true"})
+    assert answer.headers["Location"] == "/admin?done=settings"
+    settings = desk.settings()
+    assert (settings.lease_minutes, settings.idle_seconds, settings.undo_seconds) == (20, 45, 0)
+    assert settings.audit_rate == pytest.approx(0.075)
+    assert settings.paused
+    assert not settings.hold_release
+    page = dora.get(answer.headers["Location"]).text
+    assert "runs with these settings" in page
+    assert re.search(r'name="audit_percent"[^>]*value="7\.5"', page)
+    assert re.search(r'name="paused" value="true" checked', page)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("lease_minutes", "0"),
+        ("lease_minutes", "nan"),
+        ("idle_seconds", "-1"),
+        ("undo_seconds", "3601"),
+        ("audit_percent", "101"),
+        ("gold_percent", "inf"),
+        ("second_review_percent", ""),
+        ("paused", "perhaps"),
+    ],
+)
+def test_a_setting_out_of_bounds_is_refused_by_name(
+    client: ClientFactory, desk: Desk, name: str, value: str
+) -> None:
+    before = desk.settings()
+    answer = client("dora").post("/admin/settings", data={**SETTINGS, name: value})
+    assert answer.status_code == 422
+    assert name in answer.text
+    assert desk.settings() == before
+
+
+def test_held_decisions_wait_for_a_lead_and_are_then_made(
+    client: ClientFactory, desk: Desk, accounts: Accounts, store: Store
+) -> None:
+    dora, anna = client("dora"), find(accounts, "anna")
+    dora.post("/admin/settings", data={**SETTINGS, "hold_release": "true"})
+    first = finish(desk, anna, commit(desk, anna, draw(desk, anna), 3)).item.review.id
+    second = finish(desk, anna, commit(desk, anna, draw(desk, anna), 2)).item.review.id
+    assert desk.decide_due() == []
+    page = dora.get("/admin").text
+    assert "Release all 2" in page
+    assert first in page
+    assert (
+        dora.post("/admin/release", data={"review_id": first}).headers["Location"] == "/admin?done=released"
+    )
+    assert store.load_review(first).decision is not None
+    assert store.load_review(second).decision is None
+    dora.post("/admin/release")
+    assert store.load_review(second).decision is not None
+    assert "No finished review waits for a release" in dora.get("/admin").text
+
+
+def test_nothing_unfinished_is_released(client: ClientFactory, desk: Desk, accounts: Accounts) -> None:
+    dora, anna = client("dora"), find(accounts, "anna")
+    dora.post("/admin/settings", data={**SETTINGS, "undo_seconds": "3600", "hold_release": "true"})
+    open_one = desk.list_places()[0].item.review.id
+    fresh = finish(desk, anna, commit(desk, anna, draw(desk, anna), 3)).item.review.id
+    for review_id in (open_one, fresh, "r-none", "<b>"):
+        answer = dora.post("/admin/release", data={"review_id": review_id})
+        assert answer.status_code == 422
+        assert "nothing to release there yet" in answer.text
+
+
+def test_flags_and_objections_reach_the_lead(client: ClientFactory, desk: Desk, accounts: Accounts) -> None:
+    anna = find(accounts, "anna")
+    place = draw(desk, anna)
+    review_id = place.item.review.id
+    desk.flag(anna, review_id, place.slot, "the statement <b>contradicts</b> itself", key=new_key())
+    assessment: Assessment = assess(desk, review_id, 3).model_copy(
+        update={"objections": (Objection(check="dma_size", reason="it is on purpose"),)}
+    )
+    desk.commit(
+        anna,
+        review_id,
+        place.slot,
+        place.lease_id,
+        assessment,
+        rubric=place.item.rubric,
+        seconds=5,
+        key=new_key(),
+    )
+    page = client("dora").get("/admin").text
+    assert "the statement &lt;b&gt;contradicts&lt;/b&gt; itself" in page
+    assert re.search(r"Objects to <code>dma_size</code>: it is on purpose", page)
+
+
+def test_a_place_is_taken_back_with_a_reason(client: ClientFactory, desk: Desk, accounts: Accounts) -> None:
+    place = draw(desk, find(accounts, "anna"))
+    dora = client("dora")
+    review_id = place.item.review.id
+    assert review_id in dora.get("/admin").text
+    form = {"review_id": review_id, "slot": "0", "key": new_key()}
+    assert dora.post("/admin/take-back", data={**form, "reason": "  "}).status_code == 422
+    assert dora.post("/admin/take-back", data={**form, "reason": "anna is ill"}).status_code == 303
+    assert all(found.holder != "anna" for found in desk.list_places())
+    assert "Nobody holds anything now" in dora.get("/admin").text
+
+
+def test_who_wrote_a_submission_is_told_once_the_reason_is_on_record(
+    client: ClientFactory, desk: Desk, store: Store
+) -> None:
+    place = desk.list_places()[0]
+    review_id = place.item.review.id
+    dora = client("dora")
+    form = {"review_id": f" {review_id} ", "key": new_key()}
+    assert dora.post("/admin/unblind", data={**form, "reason": ""}).status_code == 422
+    assert [e for e in store.desk.list_events_of(review_id) if e.action.kind == "unblinded"] == []
+    page = dora.post("/admin/unblind", data={**form, "reason": "an appeal"}).text
+    assert place.item.origin in page
+    (event,) = [e for e in store.desk.list_events_of(review_id) if e.action.kind == "unblinded"]
+    assert event.actor == "dora"
+    assert event.action.reason == "an appeal"  # type: ignore[union-attr]
+    form = {"review_id": "r-none", "reason": "x", "key": new_key()}
+    assert dora.post("/admin/unblind", data=form).status_code == 404
+
+
+def test_a_decided_review_becomes_a_gold_item_and_is_one_no_longer(
+    client: ClientFactory, desk: Desk, accounts: Accounts, store: Store
+) -> None:
+    dora, anna = client("dora"), find(accounts, "anna")
+    dora.post("/admin/settings", data=SETTINGS)
+    review_id = finish(desk, anna, commit(desk, anna, draw(desk, anna), 3)).item.review.id
+    form = {"review_id": review_id, "gold": "true"}
+    early = dora.post("/admin/plant", data={**form, "key": new_key()})
+    assert early.status_code == 422
+    assert "no decided levels yet" in early.text
+    (decision,) = desk.decide_due()
+    assert dora.post("/admin/plant", data={**form, "key": new_key()}).headers["Location"].endswith("=planted")
+    form["gold"] = "false"
+    dora.post("/admin/plant", data={**form, "key": new_key()})
+    planted = [e.action for e in store.desk.list_events_of(review_id) if e.action.kind == "planted"]
+    assert [action.levels for action in planted] == [decision.levels, {}]  # type: ignore[union-attr]
+    assert dora.post("/admin/plant", data={"review_id": "r-none", "key": new_key()}).status_code == 404
+
+
+def test_an_account_is_made_and_can_log_in(client: ClientFactory, accounts: Accounts) -> None:
+    dora = client("dora")
+    form = {"name": " Emil ", "role": "adjudicator", "display": "Émil", "password": PASSWORD}
+    answer = dora.post("/admin/accounts", data={**form, "skills": "rmsnorm, rope rope", "conflicts": ""})
+    assert answer.headers["Location"] == "/admin/accounts?done=created"
+    made = find(accounts, "emil")
+    assert made.role is Role.ADJUDICATOR
+    assert made.skills == ("rmsnorm", "rope")
+    assert client("emil").get("/queue").status_code == 200
+    again = dora.post("/admin/accounts", data=form)
+    assert again.status_code == 422
+    assert "taken" in again.text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": ""},
+        {"name": "../x"},
+        {"name": "a" * 65},
+        {"name": "é"},
+        {"name": "a b"},
+        {"role": "god"},
+        {"password": "short"},
+        {"display": "x" * 101},
+    ],
+    ids=str,
+)
+def test_an_account_that_cannot_be_is_refused(
+    client: ClientFactory, accounts: Accounts, changes: dict[str, str]
+) -> None:
+    form = {"name": "emil", "role": "reviewer", "password": PASSWORD, **changes}
+    assert client("dora").post("/admin/accounts", data=form).status_code == 422
+    assert len(accounts.list()) == 5
+
+
+def test_an_account_is_changed(client: ClientFactory, accounts: Accounts) -> None:
+    dora = client("dora")
+    form = {"role": "viewer", "display": "A.", "skills": "", "conflicts": "amber-fox", "active": "true"}
+    assert dora.post("/admin/accounts/anna", data=form).status_code == 303
+    anna = find(accounts, "anna")
+    assert (anna.role, anna.display, anna.conflicts) == (Role.VIEWER, "A.", ("amber-fox",))
+    assert client("anna").get("/queue").status_code == 403
+    del form["active"]
+    dora.post("/admin/accounts/anna", data=form)
+    assert accounts.find("anna") is None
+    assert "not active" in dora.get("/admin/accounts").text
+    assert dora.get("/admin/accounts/anna").status_code == 200
+
+
+def test_the_last_lead_stays_one(client: ClientFactory, accounts: Accounts) -> None:
+    form = {"role": "reviewer", "active": "true"}
+    answer = client("dora").post("/admin/accounts/dora", data=form)
+    assert answer.status_code == 422
+    assert "last active lead" in answer.text
+    assert find(accounts, "dora").role is Role.LEAD
+
+
+def test_a_new_password_is_set_and_never_shown(client: ClientFactory) -> None:
+    dora, anna = client("dora"), client("anna")
+    answer = dora.post("/admin/accounts/anna/password", data={"password": "another password of tests"})
+    assert answer.status_code == 303
+    assert "another password" not in dora.get(answer.headers["Location"]).text
+    assert anna.get("/queue").status_code == 303
+    assert dora.post("/admin/accounts/anna/password", data={"password": "short"}).status_code == 422
+
+
+def test_a_token_is_shown_once_and_can_be_revoked(client: ClientFactory, accounts: Accounts) -> None:
+    dora = client("dora")
+    page = dora.post("/admin/accounts/anna/tokens", data={"label": "our <b>front end</b>"}).text
+    token = re.search(r'<code id="token">([^<]+)</code>', page)
+    assert token
+    found = accounts.find_token(token[1])
+    assert found
+    assert found.name == "anna"
+    page = dora.get("/admin/accounts/anna").text
+    assert token[1] not in page
+    assert "our &lt;b&gt;front end" in page
+    digest = re.search(r'name="sha256" value="([0-9a-f]{64})"', page)
+    assert digest
+    dora.post("/admin/accounts/anna/tokens/revoke", data={"sha256": digest[1]})
+    assert accounts.find_token(token[1]) is None
+    assert "revoked" in dora.get("/admin/accounts/anna").text
+    assert dora.post("/admin/accounts/anna/tokens", data={"label": " "}).status_code == 422
+    assert dora.post("/admin/accounts/anna/tokens/revoke", data={"sha256": "0"}).status_code == 404
+
+
+def test_an_account_that_is_none_is_not_found(client: ClientFactory) -> None:
+    dora = client("dora")
+    assert dora.get("/admin/accounts/nobody").status_code == 404
+    assert dora.post("/admin/accounts/%00/password", data={"password": PASSWORD}).status_code == 404
+
+
+def test_the_page_stays_short_whatever_waits(client: ClientFactory) -> None:
+    page = client("dora").get("/admin").text
+    assert f"(0 of {len(WAITING)} open reviews)" in page
