@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-local-model lint format lock bench clean
+.PHONY: demo test test-local-model lint format lock openapi bench clean
 
 demo: $(READY)
 	@mkdir -p out
@@ -45,10 +45,17 @@ format: $(READY)
 lock: $(READY)
 	$(BIN)/python -m pipeline.library.lock
 
+# Write the HTTP API's document anew, after an operation changed.
+openapi: $(READY)
+	@mkdir -p out
+	$(BIN)/python -m pipeline.web.api.document > out/openapi.json
+	mv out/openapi.json docs/openapi.json
+
 bench: $(READY)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python evals/bench/main_job.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python evals/bench/emulator.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python evals/bench/battery.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m evals.bench.desk --quick
 
 clean:
 	rm -rf $(VENV) out dist build

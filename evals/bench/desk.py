@@ -104,6 +104,12 @@ class Grading:
         self._client = httpx.Client(base_url=address, headers=headers, timeout=60)
         self._before = self._list()
 
+    def __enter__(self) -> Grading:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._client.close()
+
     def count_finished(self) -> int:
         """Return how many of its submissions no work is left on."""
         finished = 0
@@ -121,7 +127,7 @@ def grading(database: Path, rows: Path, address: str, token: str) -> Iterator[Gr
     """Grade a batch in a process of its own; yield once the first submission of it is graded."""
     command = [str(PROGRAM), "grade", str(rows), "--db", str(database), "--allow-unsandboxed", "--plain"]
     batch = Grading(address, token)
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with batch, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             _wait_until(lambda: batch.count_finished() > 0, "the batch does not begin", process)
             yield batch

@@ -55,8 +55,11 @@ async def work(address: str, names: list[str], *, seconds: float, think: float, 
         seed: Of pauses and levels.
     """
     observed = Observed()
-    until = time.monotonic() + seconds
     people = [Person(address, name, observed, random.Random(f"{seed} {name}"), think) for name in names]
+    # Checking passwords takes the server's processor, and is no screen.
+    for person in people:
+        await person.log_in()
+    until = time.monotonic() + seconds
     async with asyncio.TaskGroup() as group:
         for person in people:
             group.create_task(person.work_until(until))
@@ -75,20 +78,8 @@ class Person:
         self._think = think
         self._browser = httpx.AsyncClient(base_url=address, timeout=60)
 
-    async def work_until(self, until: float) -> None:
-        """Log in and do one's work."""
-        async with self._browser:
-            await self._log_in()
-            # Nobody begins at the same moment.
-            await self._pause()
-            while time.monotonic() < until:
-                if self._name == LEAD:
-                    for path in _WATCHED:
-                        await self._look(path, path)
-                elif not await self._review():
-                    break
-
-    async def _log_in(self) -> None:
+    async def log_in(self) -> None:
+        """Begin a session."""
         form = read_form((await self._browser.get("/login")).text, "/login")
         assert form is not None
         answer = await self._browser.post(
@@ -96,6 +87,21 @@ class Person:
         )
         if answer.status_code != 303:
             raise RuntimeError(f"{self._name} cannot log in: {answer.status_code}")
+
+    async def work_until(self, until: float) -> None:
+        """Do one's work, at least one round of it; what is begun in time is finished."""
+        async with self._browser:
+            is_left = True
+            while is_left:
+                if self._name == LEAD:
+                    await self._watch()
+                else:
+                    is_left = await self._review()
+                is_left = is_left and time.monotonic() < until
+
+    async def _watch(self) -> None:
+        for path in _WATCHED:
+            await self._look(path, path)
 
     async def _review(self) -> bool:
         """Review the next item; return whether there was one."""

@@ -55,9 +55,9 @@ class Original(NamedTuple):
     stages: list[StageRecord]
 
 
-def make_queue(store: Store, count: int) -> None:
-    """Put `count` items into the queue of `store`, and all of them into one batch."""
-    originals = _grade_originals(store)
+def make_queue(store: Store, count: int, tasks: Sequence[str] = TASKS) -> None:
+    """Put `count` items, out of gradings for `tasks`, into the queue of `store` and into one batch."""
+    originals = _grade_originals(store, tasks)
     items: list[BatchItem] = []
     for first in range(0, count, _AT_ONCE):
         numbers = range(first, min(first + _AT_ONCE, count))
@@ -95,12 +95,12 @@ def _good_codes(task: Task) -> list[str]:
     return [solution.code for solution in task.solutions if solution.name.startswith("good")]
 
 
-def _grade_originals(store: Store) -> list[Original]:
+def _grade_originals(store: Store, tasks: Sequence[str]) -> list[Original]:
     settings = Settings(allow_unsandboxed=not any(probe.available for probe in probe_levels()))
     with open_services(store, settings) as services:
         received = [
             Received(f"original/{name}.py", admit_code(services.library.tasks[name], code.encode()))
-            for name in TASKS
+            for name in tasks
             for code in _good_codes(services.library.tasks[name])[:2]
         ]
         grade_batch(received, services)

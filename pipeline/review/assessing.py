@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Final, Literal
+from typing import Literal
 
 from pipeline.review.board import PlaceId, Slot
 from pipeline.review.chances import chance_of
@@ -14,6 +14,7 @@ from pipeline.review.floor import DESK, Floor, blind_of, event_id_of, require, r
 from pipeline.review.leases import Leases
 from pipeline.review.permissions import Permission
 from pipeline.review.places import PlaceState, ReviewStanding
+from pipeline.review.wording import make, require_keepable
 from pipeline.types import (
     Account,
     Activity,
@@ -29,9 +30,6 @@ from pipeline.types import (
 )
 
 __all__ = ["Assessing"]
-
-#: Characters of JSON that a draft may have: far more than anybody writes.
-_LONGEST: Final = 1_000_000
 
 
 class Assessing:
@@ -51,7 +49,7 @@ class Assessing:
         if draft.account != account.name:
             raise DeskError("forbidden", "the draft is under another name", "save your own")
         require_handed(account, slot)
-        _refuse_long(draft.assessment)
+        require_keepable(draft)
         with floor.lock_of(slot.sheet.id):
             previous = floor.store.desk.find_draft(*slot.id, account.name)
             if previous is not None and previous.revision >= draft.revision:
@@ -165,7 +163,6 @@ class Assessing:
         require(account, Permission.REVIEW)
         floor = self._floor
         event_id = event_id_of("committed", account, key, *slot.id)
-        _refuse_long(committed.assessment)
         with floor.lock_of(slot.sheet.id):
             if floor.board.knows(event_id):
                 return slot
@@ -218,7 +215,6 @@ class Assessing:
         require(account, Permission.REVIEW)
         floor = self._floor
         event_id = event_id_of("finished", account, key, *slot.id)
-        _refuse_long(finished.assessment)
         with floor.lock_of(slot.sheet.id):
             if floor.board.knows(event_id):
                 return slot
@@ -278,13 +274,12 @@ class Assessing:
         """Ask a lead to look; see `Desk.flag`."""
         require(account, Permission.REVIEW)
         floor = self._floor
-        if not reason.strip():
-            raise DeskError("invalid", "a flag needs a reason", "say what a lead should look at")
+        flagged = make(Flagged, reason=reason.strip())
         require_handed(account, slot)
         event_id = event_id_of("flagged", account, key, *slot.id)
         with floor.lock_of(slot.sheet.id):
             if floor.board.knows(event_id) is None:
-                floor.keep([floor.event(slot.id, account.name, Flagged(reason=reason[:2000]), event_id)])
+                floor.keep([floor.event(slot.id, account.name, flagged, event_id)])
 
     def _require_own(self, slot: Slot, account: Account) -> None:
         require_handed(account, slot)
@@ -308,13 +303,3 @@ def _says_the_same(previous: SavedDraft, draft: SavedDraft) -> bool:
         draft.stage,
         draft.assessment,
     )
-
-
-def _refuse_long(assessment: Assessment) -> None:
-    length = len(assessment.model_dump_json())
-    if length > _LONGEST:
-        raise DeskError(
-            "invalid",
-            f"this has {length:,} characters; at most {_LONGEST:,} are kept",
-            "shorten comments and feedback",
-        )

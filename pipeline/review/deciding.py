@@ -116,7 +116,6 @@ class Deciding:
         return all((until := floor.undo_until(slot)) is None or until < now for slot in _sources(sheet))
 
 
-
 def _sources(sheet: Sheet) -> list[Slot]:
     """Return the places that a concluded review's decision is made of."""
     adjudicated = [slot for slot in sheet.slots_for(Purpose.ADJUDICATION) if slot.final is not None]

@@ -19,6 +19,7 @@ from pipeline.review.oversight import Oversight
 from pipeline.review.permissions import Permission
 from pipeline.review.places import Place, QueueState
 from pipeline.review.standing import describe_queue
+from pipeline.review.wording import make
 from pipeline.store import Store
 from pipeline.types import (
     Account,
@@ -174,7 +175,8 @@ class Desk:
                 ``lease_lost``, ``already_committed``.
         """
         held = self._floor.find_slot(review_id, slot)
-        committed = Committed(
+        committed = make(
+            Committed,
             assessment=assessment,
             rubric=rubric,
             seconds=seconds,
@@ -205,7 +207,7 @@ class Desk:
                 without a revision that says why; ``already_decided``.
         """
         held = self._floor.find_slot(review_id, slot)
-        finished = Finished(assessment=assessment, revisions=revisions, seconds=seconds)
+        finished = make(Finished, assessment=assessment, revisions=revisions, seconds=seconds)
         return self._floor.show(self._assessing.finish(account, held, finished, key))
 
     def undo(self, account: Account, review_id: str, slot: int, *, key: str) -> Place:

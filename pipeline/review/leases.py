@@ -11,6 +11,7 @@ from pipeline.review.errors import DeskError
 from pipeline.review.floor import DESK, Floor, blind_of, event_id_of, require, require_handed
 from pipeline.review.permissions import Permission
 from pipeline.review.places import PlaceState
+from pipeline.review.wording import make
 from pipeline.types import (
     Account,
     Claimed,
@@ -165,7 +166,7 @@ class Leases:
                 self._claim(slot, account, lease_id, None)
             if slot.holder == account.name and slot.lease_id == lease_id:
                 why = "skipped" if skip else "handed_back"
-                action = Released(lease_id=lease_id, why=why, reason=reason)
+                action = make(Released, lease_id=lease_id, why=why, reason=reason)
                 floor.keep_at_once([floor.event(slot.id, account.name, action)])
 
     def take_back(self, lead: Account, slot: Slot, reason: str, key: str) -> None:
@@ -182,7 +183,7 @@ class Leases:
             with floor.lock:
                 if slot.state is not PlaceState.HELD:
                     raise DeskError("not_held", "nobody has this item", "there is nothing to take back")
-                action = Released(lease_id=slot.lease_id, why="taken_back", reason=reason)
+                action = make(Released, lease_id=slot.lease_id, why="taken_back", reason=reason)
                 floor.keep_at_once([floor.event(slot.id, lead.name, action, event_id)])
 
     def _finish_for(self, lead: Account, slot: Slot, event_id: str) -> DeskEvent:

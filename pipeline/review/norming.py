@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import builtins
 import random
-import string
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from pydantic import Field, ValidationError
 
+from pipeline.review.chances import load_secret
+from pipeline.review.comparison import Comparison, Remark, compare_blind
 from pipeline.review.desk import Desk
 from pipeline.review.errors import DeskError
 from pipeline.review.permissions import Permission, may
@@ -24,7 +25,6 @@ from pipeline.review.places import Place, PlaceState, ReviewStanding
 from pipeline.store import Store
 from pipeline.types import (
     Account,
-    Answer,
     Assessment,
     Commented,
     Committed,
@@ -36,7 +36,7 @@ from pipeline.types import (
     hash_text,
 )
 
-__all__ = ["MOST", "Comparison", "Norming", "NormingItem", "NormingSession", "Remark", "Vote"]
+__all__ = ["MOST", "Norming", "NormingItem", "NormingSession"]
 
 #: Submissions of one session.
 MOST: Final = 50
@@ -77,68 +77,6 @@ class NormingItem:
     decided: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """What one person said blind.
-
-    Attributes:
-        letter: Stands for the person, in this comparison only.
-        mine: Whether it is the one who looks.
-        answers: Per criterion.
-        note: For the author.
-        passed: Where it overrules the rubric.
-    """
-
-    letter: str
-    mine: bool
-    answers: dict[str, Answer]
-    note: str
-    passed: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """What one person said when all levels were seen.
-
-    Attributes:
-        text: The remark.
-        at: When it was made.
-        mine: Whether by the one who looks.
-    """
-
-    text: str
-    at: datetime
-    mine: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What all said about one submission, without names.
-
-    Attributes:
-        review_id: Its review.
-        criteria: Those that people level, where they differ most first.
-        votes: By letter.
-        remarks: Oldest first.
-    """
-
-    review_id: str
-    criteria: tuple[str, ...]
-    votes: tuple[Vote, ...]
-    remarks: tuple[Remark, ...]
-
-    def levels(self, criterion: str) -> tuple[int | None, ...]:
-        """Return everybody's level, by letter; None where it could not be judged."""
-        return tuple(
-            answer.level if (answer := vote.answers.get(criterion)) is not None else None
-            for vote in self.votes
-        )
-
-    def spread(self, criterion: str) -> int:
-        """Return how far the lowest and the highest level lie apart."""
-        return _spread(self.levels(criterion))
-
-
 class Norming:
     """The norming sessions of one desk; any number of threads may use it."""
 
@@ -153,6 +91,7 @@ class Norming:
         """Keep sessions in `store` and take places at `desk`; `clock` (UTC) and `chance` are for tests."""
         self._records = store.desk
         self._desk = desk
+        self._secret = load_secret(store)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._chance = chance or random.SystemRandom()
         self._lock = threading.Lock()
@@ -303,21 +242,19 @@ class Norming:
                 leads see what is decided. ``unknown``.
         """
         events = self._require_in_view(account, session_id, review_id)
-        blind = self._blind(review_id, events)
-        # Another letter with every submission: nobody is known by their letter.
-        ordered = sorted(blind, key=lambda name: hash_text("letter", session_id, review_id, name))
-        votes = tuple(
-            Vote(
-                letter=_letter(number),
-                mine=name == account.name,
-                answers=dict(blind[name].answers),
-                note=blind[name].note,
-                passed=blind[name].passed,
-            )
-            for number, name in enumerate(ordered)
+        remarks = tuple(
+            Remark(event.action.text, event.at, event.actor == account.name)
+            for event in events
+            if isinstance(event.action, Commented)
         )
-        asked = Comparison(review_id, self._desk.asked_criteria(review_id), votes, _remarks(account, events))
-        return replace(asked, criteria=tuple(sorted(asked.criteria, key=asked.spread, reverse=True)))
+        return compare_blind(
+            review_id,
+            self._desk.asked_criteria(review_id),
+            self._blind(review_id, events),
+            remarks,
+            looking=account.name,
+            secret=self._secret,
+        )
 
     def remark(self, account: Account, session_id: str, review_id: str, text: str, *, key: str) -> None:
         """Keep a remark for everybody who sees the comparison; the author of the submission never does.
@@ -419,25 +356,6 @@ def _slots_for(events: Sequence[DeskEvent], purposes: set[Purpose]) -> builtins.
 def _is_gold(events: Sequence[DeskEvent]) -> bool:
     planted = [event.action.levels for event in events if isinstance(event.action, Planted)]
     return bool(planted and planted[-1])
-
-
-def _remarks(account: Account, events: Sequence[DeskEvent]) -> tuple[Remark, ...]:
-    return tuple(
-        Remark(event.action.text, event.at, event.actor == account.name)
-        for event in events
-        if isinstance(event.action, Commented)
-    )
-
-
-def _spread(levels: Sequence[int | None]) -> int:
-    given = [level for level in levels if level is not None]
-    return max(given) - min(given) if given else 0
-
-
-def _letter(number: int) -> str:
-    """Return A to Z, then AA, AB and so on."""
-    letters = string.ascii_uppercase
-    return letters[number] if number < 26 else letters[number // 26 - 1] + letters[number % 26]
 
 
 def _require(account: Account, permission: Permission, message: str) -> None:

@@ -9,6 +9,7 @@ from pipeline.review.errors import DeskError
 from pipeline.review.floor import DESK, Floor, event_id_of, require
 from pipeline.review.permissions import Permission
 from pipeline.review.places import Place
+from pipeline.review.wording import make
 from pipeline.types import Account, Action, DeskEvent, DeskSettings, Planted, Unblinded
 
 __all__ = ["Oversight"]
@@ -43,9 +44,7 @@ class Oversight:
         """Return where a submission came from; see `Desk.unblind`."""
         require(lead, Permission.UNBLIND)
         _, item = self._floor.find_sheet(review_id)
-        if not reason.strip():
-            raise DeskError("invalid", "un-blinding needs a reason", "say why you must know")
-        self._keep(lead, review_id, Unblinded(reason=reason[:2000]), key)
+        self._keep(lead, review_id, make(Unblinded, reason=reason.strip()), key)
         return item.origin
 
     def plant(self, lead: Account, review_id: str, levels: dict[str, int], key: str) -> None:
@@ -68,7 +67,7 @@ class Oversight:
                     f"nobody levels these, or not so: {', '.join(name[:80] for name in wrong)}",
                     f"choose from: {', '.join(offered)}",
                 )
-        self._keep(lead, review_id, Planted(levels=levels), key)
+        self._keep(lead, review_id, make(Planted, levels=levels), key)
 
     def change_settings(self, lead: Account, settings: DeskSettings) -> None:
         """Run the desk differently from now on."""

@@ -24,7 +24,7 @@ from pipeline.review.labels import Label, Labels
 from pipeline.review.permissions import Permission, may
 from pipeline.stats.agreement import MINIMUM, Estimate, proportion
 from pipeline.stats.intervals import wilson_interval
-from pipeline.store import DeskItem, Store
+from pipeline.store import DeskItem, Store, StoreError
 from pipeline.types import (
     Account,
     Cause,
@@ -49,6 +49,8 @@ AGES: Final[tuple[tuple[str, timedelta], ...]] = (
 )
 #: How many days of throughput are listed.
 _DAYS: Final = 14
+#: Older figures are measured anew.
+_FRESH: Final = timedelta(minutes=1)
 
 _Place = tuple[str, int]
 
@@ -163,6 +165,8 @@ class Progress:
         self._clock = clock or (lambda: datetime.now(UTC))
         self._labels, self._gold = Labels(store), Gold(store, clock=clock)
         self._lock = threading.Lock()
+        self._renewing = threading.Lock()
+        self._report: Report | None = None
         self._events_cursor = 0
         self._items_cursor = 0
         self._items: dict[str, DeskItem] = {}
@@ -178,8 +182,7 @@ class Progress:
         Raises:
             DeskError: ``forbidden``.
         """
-        if not may(viewer.role, Permission.SEE_PROGRESS):
-            raise DeskError("forbidden", "your role does not see the figures of everybody", "ask a lead")
+        _require_sight(viewer)
         now = self._clock()
         gold = self._gold.figures(viewer)
         with self._lock:
@@ -188,7 +191,7 @@ class Progress:
             self._load_documents(labels)
             reviewed = [label for label in labels if label.is_independent]
             imported = [label for label in labels if label.source != "desk"]
-            return Report(
+            self._report = Report(
                 at=now,
                 days=self._count_days(now),
                 waiting=self._measure_waiting(now),
@@ -202,6 +205,29 @@ class Progress:
                 gold=gold,
                 audit=measure_audit(reviewed, self._drafts),
             )
+            return self._report
+
+    def recall(self, viewer: Account) -> Report:
+        """Return the last figures at once, for a page; those over a minute old are measured anew meanwhile.
+
+        Raises:
+            DeskError: ``forbidden``.
+        """
+        _require_sight(viewer)
+        known = self._report
+        if known is None:
+            return self.measure(viewer)
+        if self._clock() - known.at > _FRESH and self._renewing.acquire(blocking=False):
+            threading.Thread(target=self._renew, args=[viewer], name="progress", daemon=True).start()
+        return known
+
+    def _renew(self, viewer: Account) -> None:
+        try:
+            self.measure(viewer)
+        except StoreError:
+            pass  # It is being closed, or whoever asks next hears of it.
+        finally:
+            self._renewing.release()
 
     def _follow(self) -> None:
         for number, event in self._store.desk.list_events(self._events_cursor):
@@ -340,6 +366,11 @@ class Progress:
     def _draft_of(self, place: _Place) -> dict[str, int]:
         item = self._items.get(place[0])
         return self._drafts.get(item.review.grading_id, {}) if item else {}
+
+
+def _require_sight(viewer: Account) -> None:
+    if not may(viewer.role, Permission.SEE_PROGRESS):
+        raise DeskError("forbidden", "your role does not see the figures of everybody", "ask a lead")
 
 
 def _median(values: Sequence[float]) -> Estimate:

@@ -230,17 +230,17 @@ def compare_pairs(
     """
     if not len(first) == len(second) == len(clusters):
         raise ValueError("every thing needs two ratings and a cluster")
-    table = confusion_matrix(first, second, categories)
-    members: dict[Hashable, list[int]] = {}
-    for place, (cluster, one, other) in enumerate(zip(clusters, first, second, strict=True)):
-        if MISSING not in (one, other):
-            members.setdefault(cluster, []).append(place)
-    rows, columns = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
-    stacked = np.array(
-        [confusion_matrix(rows[places], columns[places], categories) for places in members.values()]
+    rows, columns = _check(first, categories), _check(second, categories)
+    kept = np.flatnonzero((rows != MISSING) & (columns != MISSING))
+    numbers: dict[Hashable, int] = {}
+    members = np.array(
+        [numbers.setdefault(clusters[int(place)], len(numbers)) for place in kept], dtype=np.int64
     )
-    n = int(table.sum())
-    draws = resample_sums(stacked, seed=seed) if n >= minimum and len(members) > 1 else None
+    cells = (members * categories + rows[kept]) * categories + columns[kept]
+    stacked = np.bincount(cells, minlength=len(numbers) * categories**2).reshape(-1, categories, categories)
+    table = stacked.sum(axis=0)
+    n = len(kept)
+    draws = resample_sums(stacked, seed=seed) if n >= minimum and len(numbers) > 1 else None
 
     def measure(function: Callable[[_Array], _Array], undefined: str = "") -> Estimate:
         if n < minimum:
@@ -252,7 +252,7 @@ def compare_pairs(
 
     return PairAgreement(
         n=n,
-        clusters=len(members),
+        clusters=len(numbers),
         table=tuple(tuple(int(count) for count in row) for row in table),
         exact=measure(_weighted_share("identity")),
         adjacent=measure(_adjacent),

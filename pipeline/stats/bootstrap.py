@@ -14,7 +14,7 @@ __all__ = ["bootstrap_interval", "percentile_interval", "resample_sums"]
 
 _Array = NDArray[np.float64]
 
-#: Bounds the memory: so many clusters are drawn at a time, over all resamples.
+#: Bounds the memory: so many distinct tables are drawn at a time, over all resamples.
 _PORTION: Final = 1_000_000
 #: An interval is given where the measure exists for this share of the draws.
 _DEFINED: Final = 0.9
@@ -50,6 +50,8 @@ def bootstrap_interval(
 def resample_sums(tables: ArrayLike, *, seed: int = 0, resamples: int = 2000) -> _Array:
     """Return, per draw of as many clusters with replacement, the sum of their tables.
 
+    The order of the clusters makes no difference.
+
     Raises:
         ValueError: If there is no cluster.
     """
@@ -57,16 +59,16 @@ def resample_sums(tables: ArrayLike, *, seed: int = 0, resamples: int = 2000) ->
     clusters = len(stacked)
     if not clusters:
         raise ValueError("there is nothing to draw from")
+    # Equal tables are exchangeable: how often each distinct one is drawn is all that matters.
+    distinct, times = np.unique(stacked.reshape(clusters, -1), axis=0, return_counts=True)
     generator = np.random.default_rng(seed)
-    cells = stacked.reshape(clusters, -1)
-    sums = np.empty((resamples, cells.shape[1]))
+    sums = np.empty((resamples, distinct.shape[1]))
     # In portions, so that memory stays flat with many clusters.
-    portion = max(1, _PORTION // clusters)
+    portion = max(1, _PORTION // len(distinct))
     for start in range(0, resamples, portion):
         rows = min(portion, resamples - start)
-        drawn = generator.integers(clusters, size=(rows, clusters)) + clusters * np.arange(rows)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
-        sums[start : start + rows] = times.astype(np.float64) @ cells
+        drawn = generator.multinomial(clusters, times / clusters, size=rows)
+        sums[start : start + rows] = drawn.astype(np.float64) @ distinct
     return sums.reshape(resamples, *stacked.shape[1:])
 
 

@@ -43,7 +43,7 @@ class DeskRecords:
     def record(self, events: Sequence[DeskEvent], *, wait: bool = True) -> None:
         """Keep `events`, in their order; with `wait`, committed on return.
 
-        A person's work (`DeskEvent.is_human_work`) is in the journal before it is in the database, and on the
+        What is journalled (`DeskEvent.is_journalled`) is in the journal before it is in the database, and on the
         disk when this returns, whatever `wait` says. An event whose id is known is ignored.
 
         Raises:

@@ -135,16 +135,16 @@ class LocalTransport:
         # Not the lock of decisions: nobody at the desk waits while a batch is closed or a copy is made.
         with self._recording:
             new = self._sift(made)
-            reviews = {event.id: self._review_of(event) for event in new if event.is_human_work}
+            reviews = {event.id: self._review_of(event) for event in new if event.is_journalled}
             commands: list[Command] = []
             for event in new:
                 commands += event_commands(event)
-                if event.is_human_work:
+                if event.is_journalled:
                     commands.append(mark(self._journal.append("desk", event_body(event, reviews[event.id]))))
             if commands:
                 self.write(commands)
         # Also where nothing is new: what was known may still be on its way.
-        if wait or any(event.is_human_work for event in made):
+        if wait or any(event.is_journalled for event in made):
             self.flush()
 
     def _sift(self, events: Sequence[DeskEvent]) -> list[DeskEvent]:

@@ -190,7 +190,7 @@ def _lost_events(journal: Journal, reader: Reader) -> list[Entry]:
     entries = []
     for event_text, review_text in reader.select("desk_events_with_reviews"):
         event = DeskEvent.model_validate_json(event_text)
-        if event.is_human_work and event.id not in journaled:
+        if event.is_journalled and event.id not in journaled:
             entries.append(journal.append("desk", event_body(event, _read_review(review_text))))
     return entries
 

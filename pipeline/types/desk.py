@@ -160,9 +160,17 @@ class DeskEvent(Frozen):
     action: Action
 
     @property
-    def is_human_work(self) -> bool:
-        """Whether a person's work would be lost with it: such events go to the journal first."""
-        return self.action.kind in ("committed", "finished", "reopened", "unblinded", "planted", "commented")
+    def is_journalled(self) -> bool:
+        """Whether it goes to the journal first: a person's work, and draws that statistics rest on."""
+        return self.action.kind in (
+            "slot_opened",
+            "committed",
+            "finished",
+            "reopened",
+            "unblinded",
+            "planted",
+            "commented",
+        )
 
 
 class SavedDraft(Frozen):

@@ -21,6 +21,7 @@ from pipeline.types import (
     Grade,
     Judgment,
     Planted,
+    Purpose,
     Released,
     Reopened,
     Review,
@@ -39,6 +40,14 @@ _RELEASES: Final = {
     "skipped": "Skipped",
     "handed_back": "Handed back",
     "taken_back": "Taken back by a lead",
+}
+
+_OPENINGS: Final = {
+    Purpose.FIRST: "First review opened",
+    Purpose.SECOND: "Second review opened",
+    Purpose.ADJUDICATION: "Adjudication opened",
+    Purpose.GOLD: "Served as a gold item",
+    Purpose.NORMING: "Norming place opened",
 }
 
 #: Versions that say nothing about what the judge thinks, in the order in which they shape a grading.
@@ -236,7 +245,7 @@ def _say_action(event: DeskEvent, detail: Detail) -> tuple[str, str, tuple[str, 
         case SlotOpened(purpose=purpose, probability=probability, reason=reason):
             chance = f"Drawn with probability {probability:.2g}" if probability is not None else ""
             said = tuple(line for line in (chance, reason) if line)
-            return f"{_readable(purpose).capitalize()} review opened", place, said
+            return _OPENINGS[purpose], place, said
         case Claimed():
             return "Claimed", place, ()
         case Released(why=why, reason=reason):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,12 +19,28 @@ ADDRESS = "192.0.2.7"
 PASSWORD = "four words of nonsense"
 
 
+@pytest.fixture(scope="module")
+def with_people(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with anna and dora: a password's hash takes its time, by design."""
+    path = tmp_path_factory.mktemp("people") / "grades.duckdb"
+    shutil.copy(empty_database, path)
+    with open_store(path) as opened:
+        made = Accounts(opened)
+        made.create(ANNA, PASSWORD)
+        made.create(DORA, PASSWORD)
+    return path
+
+
+@pytest.fixture
+def store(with_people: Path, tmp_path: Path) -> Iterator[Store]:
+    shutil.copy(with_people, tmp_path / "grades.duckdb")
+    with open_store(tmp_path / "grades.duckdb") as opened:
+        yield opened
+
+
 @pytest.fixture
 def accounts(store: Store, clock: Clock) -> Accounts:
-    made = Accounts(store, clock=clock)
-    made.create(ANNA, PASSWORD)
-    made.create(DORA, PASSWORD)
-    return made
+    return Accounts(store, clock=clock)
 
 
 def key_of(accounts: Accounts, name: str = "anna") -> str:

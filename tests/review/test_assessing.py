@@ -34,7 +34,9 @@ def draw(store: Store, desk: Desk, account: Account = ANNA) -> Place:
     return place
 
 
-def draft(account: Account, revision: int, note: str = "", *, stage: str = "blind", seconds: float = 0) -> SavedDraft:
+def draft(
+    account: Account, revision: int, note: str = "", *, stage: str = "blind", seconds: float = 0
+) -> SavedDraft:
     return SavedDraft(
         review_id="r-one",
         slot=0,
@@ -124,7 +126,9 @@ def test_a_draft_of_absurd_length_is_refused(desk: Desk, place: Place) -> None:
     answers = {f"c{number}": Answer(level=None, reason="x" * 2000) for number in range(600)}
     with pytest.raises(DeskError, match="1,000,000") as refused:
         desk.save_draft(
-            ANNA, place.lease_id, draft(ANNA, 1).model_copy(update={"assessment": Assessment(answers=answers)})
+            ANNA,
+            place.lease_id,
+            draft(ANNA, 1).model_copy(update={"assessment": Assessment(answers=answers)}),
         )
     assert refused.value.code == "invalid"
 
@@ -211,7 +215,9 @@ def test_a_form_of_another_rubric_is_refused_and_kept(store: Store, desk: Desk, 
     assert kept.assessment == assess()
 
 
-def test_a_commit_is_for_good_and_the_same_request_is_the_same_commit(store: Store, desk: Desk, place: Place) -> None:
+def test_a_commit_is_for_good_and_the_same_request_is_the_same_commit(
+    store: Store, desk: Desk, place: Place
+) -> None:
     first = commit(desk, ANNA, place, assess(1, 2))
     assert first.state is PlaceState.COMMITTED
     assert commit(desk, ANNA, place, assess(4, 4)) == first, "the same key is the same request"
@@ -291,9 +297,7 @@ def test_a_feedback_item_needs_a_text(desk: Desk, place: Place) -> None:
         finish(desk, ANNA, committed, assess(feedback=(FeedbackItem(part="next", text=" "),)))
 
 
-def test_a_final_assessment_is_taken_back_while_there_is_time(
-    desk: Desk, place: Place, clock: Clock
-) -> None:
+def test_a_final_assessment_is_taken_back_while_there_is_time(desk: Desk, place: Place, clock: Clock) -> None:
     committed = commit(desk, ANNA, place)
     done = finish(desk, ANNA, committed)
     assert done.undo_until == clock.now + timedelta(seconds=10)

@@ -179,9 +179,7 @@ def test_an_adjudication_decides_alone(store: Store, open_desk: OpenDesk, clock:
     assert decision.levels == {"clarity": taken, "safety": 2}
 
 
-def test_the_two_are_a_and_b_for_good_and_their_names_are_not_told(
-    store: Store, open_desk: OpenDesk
-) -> None:
+def test_the_two_are_a_and_b_for_good_and_their_names_are_not_told(store: Store, open_desk: OpenDesk) -> None:
     desk = open_desk()
     two_reviews(store, desk, assess(0, 0), assess(4, 4))
     desk.draw(CARLA, key="1")
@@ -229,7 +227,11 @@ def test_an_adjudication_says_where_each_level_comes_from(store: Store, open_des
     pick = Pick(source="A", cause=Cause.EDGE_CASE)
     with pytest.raises(DeskError) as refused:
         commit(desk, CARLA, place, assess(2, 2), picks={"clarity": pick, "correct": pick})
-    for part in ("Clarity: the level is not the one that A gave", "Safety: say whether A, B", "'correct' is nothing"):
+    for part in (
+        "Clarity: the level is not the one that A gave",
+        "Safety: say whether A, B",
+        "'correct' is nothing",
+    ):
         assert part in refused.value.fault.message
 
 
@@ -282,7 +284,9 @@ def test_remarks_on_lines_reach_the_author_with_the_feedback(
     )
 
 
-def test_edited_feedback_and_unjudged_criteria_are_what_is_released(store: Store, open_desk: OpenDesk) -> None:
+def test_edited_feedback_and_unjudged_criteria_are_what_is_released(
+    store: Store, open_desk: OpenDesk
+) -> None:
     add_waiting(store, "one")
     store.decide(
         Decision(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import pytest
@@ -313,3 +314,21 @@ def test_one_that_is_kept_takes_in_what_is_new(store: Store, clock: Clock, telle
     teller.keep()
     assert progress.measure(DORA).waiting.places == 0
     assert progress.measure(DORA) == Progress(store, clock=clock).measure(DORA)
+
+
+def test_a_page_gets_the_last_figures_at_once_and_newer_ones_are_measured_meanwhile(
+    store: Store, clock: Clock, teller: Teller
+) -> None:
+    progress = Progress(store, clock=clock)
+    first = progress.recall(DORA)
+    add_review(store, "a")
+    clock.pass_by(60)
+    assert progress.recall(DORA) is first
+    clock.pass_by(1)
+    assert progress.recall(DORA) is first
+    for thread in threading.enumerate():
+        if thread.name == "progress":
+            thread.join()
+    assert progress.recall(DORA).waiting.places == 1
+    with pytest.raises(DeskError):
+        progress.recall(ANNA)

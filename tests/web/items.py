@@ -36,7 +36,7 @@ SECRETS = ("JUDGE-REASON", "JUDGE-NAME", "DRAFTED-FEEDBACK", "ROUTE-REASON", "QU
 
 
 def enqueue(store: Store, desk: Desk, code: str, *, task: str = "rmsnorm", level: int = 4) -> str:
-    """Put `code` into the queue as an attempt at `task`, with a judge who gives `level`; return the review."""
+    """Put `code` into the queue as an attempt at `task`; its judge gives `level`. Return the review."""
     model = next(row for row in store.list_gradings() if row.task_id == task and row.state == "waiting")
     graded = store.load_grading(model.grading_id)
     submission = Submission(id=Submission.identify(task, code.encode()), task_id=task, code=code)

@@ -193,6 +193,35 @@ def test_a_draft_that_comes_after_the_lease_is_kept_and_says_so(
     assert "Written too late" in _show(carla, again)
 
 
+def test_another_way_to_look_at_the_code_keeps_the_form(
+    adjudication: Place, client: ClientFactory, store: Store
+) -> None:
+    carla = client("carla")
+    review_id = adjudication.item.review.id
+    fields = _hidden(_show(carla, adjudication))
+    sent = {**fields, "note": "Half a thought", "mode": "starter"}
+    page = carla.post(f"/adjudicate/{review_id}", data=sent)
+    assert page.status_code == 200
+    assert 'value="starter" aria-pressed="true"' in page.text
+    assert "Half a thought" in page.text
+    kinds = [event.action.kind for event in store.desk.list_events_of(review_id) if event.actor == "carla"]
+    assert "committed" not in kinds
+    unknown = carla.post(f"/adjudicate/{review_id}", data={**sent, "mode": "<b>none</b>"})
+    assert unknown.status_code == 404
+    assert "<b>none" not in unknown.text
+
+
+def test_enter_in_a_field_commits_nothing(
+    adjudication: Place, client: ClientFactory, desk: Desk, store: Store
+) -> None:
+    carla = client("carla")
+    review_id = adjudication.item.review.id
+    complete = {**_hidden(_show(carla, adjudication)), **_picks(desk, review_id, "A")}
+    assert carla.post(f"/adjudicate/{review_id}", data=complete).status_code == 200
+    kinds = [event.action.kind for event in store.desk.list_events_of(review_id) if event.actor == "carla"]
+    assert "committed" not in kinds
+
+
 @pytest.mark.parametrize("name", ["anna", "vera"])
 def test_only_adjudicators_may_see_it(adjudication: Place, client: ClientFactory, name: str) -> None:
     assert client(name).get(f"/adjudicate/{adjudication.item.review.id}").status_code == 403

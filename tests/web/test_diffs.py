@@ -21,7 +21,8 @@ def test_both_texts_can_be_read_off_a_difference(before: list[str], after: list[
 def test_lines_that_are_called_the_same_are_the_same(before: list[str], after: list[str]) -> None:
     for row in compare_lines(before, after):
         if row.kind == "same":
-            assert row.before is not None and row.after is not None
+            assert row.before is not None
+            assert row.after is not None
             assert before[row.before] == after[row.after]
         else:
             assert (row.before is None) == (row.kind == "added")

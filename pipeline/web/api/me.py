@@ -31,8 +31,8 @@ Anybody = Annotated[Account, allow(Permission.SEE_BATCHES)]
 class OwnRequest(Frozen):
     """What people say about themselves; what is left out stays."""
 
-    display: str | None = Field(default=None, max_length=100)
-    hours_tonight: float | None = Field(default=None, ge=0, le=24)
+    display: str = Field(default="", max_length=100)
+    hours_tonight: float | None = Field(default=None, ge=0, le=24, description="Null for no limit.")
 
 
 class IssuedToken(Frozen):
@@ -53,7 +53,7 @@ def describe_me(request: Request, account: Anybody) -> Person:
 @router.patch("", operation_id="changeMe", summary="Change one's own account", responses=refusals("invalid"))
 def change_me(request: Request, account: Anybody, asked: OwnRequest) -> Person:
     """Display name, and hours available tonight; everything else is a lead's to change."""
-    changed = account.model_copy(update=asked.model_dump(exclude_unset=True, exclude_none=True))
+    changed = account.model_copy(update=asked.model_dump(exclude_unset=True))
     context_of(request).accounts.change(account, changed)
     return show_person(changed)
 

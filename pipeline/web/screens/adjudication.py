@@ -10,16 +10,15 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from pipeline.report.collect import Collector
 from pipeline.review.errors import DeskError
 from pipeline.review.permissions import Permission
 from pipeline.review.places import Place, PlaceState
 from pipeline.types import Account, Criterion, Purpose, SlotOpened
 from pipeline.web.access import Here, allow
-from pipeline.web.code_view import mark_lines, render_code
 from pipeline.web.context import Context, context_of
 from pipeline.web.forms import FormValues
 from pipeline.web.picks import CAUSES, AdjudicationDraft, list_choices, read_picks
+from pipeline.web.reading import reading_of
 from pipeline.web.rendering import link, render
 
 __all__ = ["router"]
@@ -29,7 +28,7 @@ router = APIRouter(dependencies=[allow(Permission.ADJUDICATE)], include_in_schem
 _DRAFT: Final = "adjudication_draft"
 _MOST_SECONDS: Final = 24 * 3600.0
 #: Fields of the form that are its state rather than what somebody wrote.
-_FORM_STATE: Final = ("csrf", "action", "lease_id", "rubric", "key", "seconds")
+_FORM_STATE: Final = ("csrf", "action", "lease_id", "rubric", "key", "seconds", "mode")
 
 
 @router.get("/adjudicate/{review_id}")
@@ -51,7 +50,8 @@ def commit_adjudication(request: Request, account: Here, review_id: str, values:
     if place.state is not PlaceState.HELD:
         return _reveal(request, place)
     _keep(context, account, place, values)
-    if values.get("action") == "draft":
+    # Whatever else sent the form, such as Enter in a field, keeps it and shows it again.
+    if values.get("action") != "commit":
         return _page(request, account, place, values, saved_at=datetime.now(UTC))
     choices = list_choices(_asked(context, review_id), context.desk.others(account, review_id))
     reading = read_picks(values, choices)
@@ -101,19 +101,20 @@ def _page(
     review_id = place.item.review.id
     rubric = context.desk.rubric_of(review_id)
     others = context.desk.others(account, review_id)
-    detail = Collector(context.store).load_detail(context.store.load_summary(place.item.review.grading_id))
-    findings = [finding for report in detail.reports for finding in report.findings]
+    reading = reading_of(request)
+    exhibits = reading.exhibits(place.item)
+    mode = values.get("mode") or values.get("shown_mode") or "submission"
     return render(
         request,
         "adjudication.html",
         status=status,
         place=place,
         pseudonym=context.desk.pseudonym(review_id),
-        task=detail.task,
-        inspection=detail.inspection,
-        reports=detail.reports,
-        findings=findings,
-        code=render_code(detail.submission.code, mark_lines(findings)),
+        task=exhibits.task,
+        modes=exhibits.modes,
+        mode=mode,
+        code=reading.code(place.item, mode),
+        evidence=reading.evidence(place.item),
         rubric=rubric,
         rubric_hash=place.item.rubric,
         choices=list_choices(_asked(context, review_id), others),

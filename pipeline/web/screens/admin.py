@@ -107,7 +107,13 @@ def take_back(
 
 
 @router.post("/admin/unblind")
-def unblind(request: Request, account: Lead, review_id: ReviewId, key: Key, reason: Reason = "") -> Response:
+def unblind(
+    request: Request,
+    account: Annotated[Account, allow(Permission.UNBLIND)],
+    review_id: ReviewId,
+    key: Key,
+    reason: Reason = "",
+) -> Response:
     """Say who wrote a submission, once the reason is on record."""
     origin = context_of(request).desk.unblind(account, review_id.strip(), _needed(reason), key=key)
     return _show(request, unblinded=(review_id.strip(), origin))
