@@ -138,7 +138,7 @@ def grading(database: Path, rows: Path, address: str, token: str) -> Iterator[Gr
 def _wait_until(holds: Callable[[], bool], otherwise: str, process: subprocess.Popen[Any]) -> None:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not holds():
-        if time.monotonic() > deadline or process.poll() is not None:
+        if time.monotonic() > deadline or process.poll() not in (None, 0):
             raise RuntimeError(otherwise)
         time.sleep(0.2)
 

@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections import defaultdict
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -55,14 +56,18 @@ async def work(address: str, names: list[str], *, seconds: float, think: float, 
         seed: Of pauses and levels.
     """
     observed = Observed()
-    people = [Person(address, name, observed, random.Random(f"{seed} {name}"), think) for name in names]
-    # Checking passwords takes the server's processor, and is no screen.
-    for person in people:
-        await person.log_in()
-    until = time.monotonic() + seconds
-    async with asyncio.TaskGroup() as group:
-        for person in people:
-            group.create_task(person.work_until(until))
+    async with AsyncExitStack() as stack:
+        # Checking passwords takes the server's processor, and is no screen: everybody logs in first.
+        people = [
+            await stack.enter_async_context(
+                Person(address, name, observed, random.Random(f"{seed} {name}"), think)
+            )
+            for name in names
+        ]
+        until = time.monotonic() + seconds
+        async with asyncio.TaskGroup() as group:
+            for person in people:
+                group.create_task(person.work_until(until))
     return observed
 
 
@@ -78,26 +83,27 @@ class Person:
         self._think = think
         self._browser = httpx.AsyncClient(base_url=address, timeout=60)
 
-    async def log_in(self) -> None:
-        """Begin a session."""
+    async def __aenter__(self) -> Person:
         form = read_form((await self._browser.get("/login")).text, "/login")
         assert form is not None
-        answer = await self._browser.post(
-            "/login", data={**form.fields, "name": self._name, "password": PASSWORD}
-        )
+        sent = {**form.fields, "name": self._name, "password": PASSWORD}
+        answer = await self._browser.post("/login", data=sent)
         if answer.status_code != 303:
             raise RuntimeError(f"{self._name} cannot log in: {answer.status_code}")
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._browser.aclose()
 
     async def work_until(self, until: float) -> None:
         """Do one's work, at least one round of it; what is begun in time is finished."""
-        async with self._browser:
-            is_left = True
-            while is_left:
-                if self._name == LEAD:
-                    await self._watch()
-                else:
-                    is_left = await self._review()
-                is_left = is_left and time.monotonic() < until
+        is_left = True
+        while is_left:
+            if self._name == LEAD:
+                await self._watch()
+            else:
+                is_left = await self._review()
+            is_left = is_left and time.monotonic() < until
 
     async def _watch(self) -> None:
         for path in _WATCHED:

@@ -125,7 +125,7 @@ class Leases:
                 return self._claim(slot, account, lease_id, None)
             require_handed(account, slot)
             raise DeskError(
-                "not_held", _say_who_has(slot), "go on with the next item; what you wrote is kept"
+                "not_held", _say_who_has(slot, account), "go on with the next item; what you wrote is kept"
             )
 
     def hold(self, account: Account, slot: Slot, lease_id: str) -> None:
@@ -147,7 +147,9 @@ class Leases:
             ):
                 self._claim(slot, account, lease_id, None)
             else:
-                raise DeskError("lease_lost", _say_who_has(slot), "what you wrote is kept as your draft")
+                raise DeskError(
+                    "lease_lost", _say_who_has(slot, account), "what you wrote is kept as your draft"
+                )
 
     # Giving it up
 
@@ -227,7 +229,9 @@ def _clock(moment: datetime) -> str:
     return f"{moment:%H:%M}"
 
 
-def _say_who_has(slot: Slot) -> str:
+def _say_who_has(slot: Slot, account: Account) -> str:
+    if slot.holder == account.name:
+        return "you have this item under a newer lease: this page is an old one"
     if slot.blind is not None:
         return "another reviewer completed this item meanwhile"
     if slot.holder is not None and slot.lease_until is not None:

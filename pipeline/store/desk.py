@@ -43,7 +43,7 @@ class DeskRecords:
     def record(self, events: Sequence[DeskEvent], *, wait: bool = True) -> None:
         """Keep `events`, in their order; with `wait`, committed on return.
 
-        What is journalled (`DeskEvent.is_journalled`) is in the journal before it is in the database, and on the
+        What `DeskEvent.is_journalled` names is in the journal before it is in the database, and on the
         disk when this returns, whatever `wait` says. An event whose id is known is ignored.
 
         Raises:

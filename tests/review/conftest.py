@@ -11,7 +11,7 @@ import pytest
 from pipeline.review.desk import Desk
 from pipeline.store import Store
 from pipeline.types import DeskSettings
-from tests.review.desk_examples import DORA, PLAIN, Clock, copy_store
+from tests.review.desk_examples import PLAIN, Clock, copy_store
 
 OpenDesk = Callable[..., Desk]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -336,3 +338,46 @@ def test_everything_said_is_there_after_a_restart(
     assert again.place("r-one", 0) == before
     assert again.list_flags() == desk.list_flags()
     assert again.describe_queue(ANNA) == desk.describe_queue(ANNA)
+
+
+def test_an_old_page_of_an_item_drawn_again_is_told_so(store: Store, desk: Desk, place: Place) -> None:
+    desk.hand_back(ANNA, "r-one", 0, place.lease_id, reason="", skip=False)
+    desk.draw(ANNA, key="again")
+    with pytest.raises(DeskError, match="this page is an old one") as refused:
+        desk.save_draft(ANNA, place.lease_id, draft(ANNA, 1, "from the old page"))
+    assert refused.value.code == "lease_lost"
+    current = desk.open(ANNA, "r-one", 0).draft
+    assert current is not None
+    assert current.assessment.note == "from the old page"
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 2001, "half \ud800"])
+def test_what_the_desk_cannot_keep_is_refused_with_a_sentence(desk: Desk, place: Place, reason: str) -> None:
+    with pytest.raises(DeskError) as refused:
+        desk.flag(ANNA, "r-one", 0, reason, key="1")
+    assert refused.value.code == "invalid"
+    with pytest.raises(DeskError) as refused:
+        desk.unblind(DORA, "r-one", reason, key="1")
+    assert refused.value.code == "invalid"
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+def test_absurd_seconds_are_refused(desk: Desk, place: Place, seconds: float) -> None:
+    with pytest.raises(DeskError) as refused:
+        desk.commit(ANNA, "r-one", 0, place.lease_id, assess(), rubric=HASH, seconds=seconds, key="1")
+    assert refused.value.code == "invalid"
+
+
+def test_one_form_sent_by_ten_clicks_is_one_commit(store: Store, desk: Desk, place: Place) -> None:
+    start = threading.Barrier(10)
+
+    def send(click: int) -> str:
+        start.wait()
+        try:
+            return commit(desk, ANNA, place, assess(click % 5, 1)).state.value
+        except DeskError as error:
+            return error.code
+
+    with ThreadPoolExecutor(10) as threads:
+        assert set(threads.map(send, range(10))) == {"committed"}
+    assert [event.action.kind for event in store.desk.list_events_of("r-one")] == ["claimed", "committed"]

@@ -28,7 +28,7 @@ router = APIRouter(dependencies=[allow(Permission.ADJUDICATE)], include_in_schem
 _DRAFT: Final = "adjudication_draft"
 _MOST_SECONDS: Final = 24 * 3600.0
 #: Fields of the form that are its state rather than what somebody wrote.
-_FORM_STATE: Final = ("csrf", "action", "lease_id", "rubric", "key", "seconds", "mode")
+_FORM_STATE: Final = ("csrf", "action", "lease_id", "rubric", "key", "seconds", "mode", "shown_mode")
 
 
 @router.get("/adjudicate/{review_id}")
