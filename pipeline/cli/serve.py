@@ -36,7 +36,7 @@ _GRACE: Final = 10
 
 def _keep_prefix(context: click.Context, parameter: click.Parameter, value: str) -> str:
     prefix = value.rstrip("/")
-    if prefix and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", prefix):
+    if prefix and not re.fullmatch(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+", prefix):
         raise click.BadParameter(f"{value!r} is no path such as /desk")
     return prefix
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+from typing import Final
+
+from pipeline.errors import GraderError
 from pipeline.review import decisions
 from pipeline.review.board import Sheet, Slot
 from pipeline.review.chances import chance_of
@@ -15,12 +19,15 @@ from pipeline.types import Account, Assessment, Decision, Purpose
 
 __all__ = ["Deciding"]
 
+_LOG: Final = logging.getLogger(__name__)
+
 
 class Deciding:
     """Makes decisions, on one floor."""
 
     def __init__(self, floor: Floor) -> None:
         self._floor = floor
+        self._stuck: set[str] = set()
 
     def list_due(self) -> list[str]:
         """Return reviews whose decision can be made now."""
@@ -67,14 +74,16 @@ class Deciding:
             return decision
 
     def decide_due(self) -> list[Decision]:
-        """Make every decision that is due; what somebody else decided at the same moment is theirs."""
-        made = []
+        """Make every decision that is due; one that cannot be made is logged and keeps no other waiting."""
+        made: list[Decision] = []
         for review_id in self.list_due():
             try:
                 made.append(self.decide(review_id))
-            except DeskError as error:
-                if error.code not in ("already_decided", "incomplete"):
-                    raise
+            except GraderError as error:
+                # What somebody else decided at the same moment is theirs.
+                if error.fault.code not in ("already_decided", "incomplete") and review_id not in self._stuck:
+                    self._stuck.add(review_id)
+                    _LOG.error("the decision of %s cannot be made: %s", review_id, error)
         return made
 
     def others_for(self, account: Account, sheet: Sheet) -> list[tuple[str, Assessment]]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -180,7 +180,7 @@ def test_what_the_command_line_adds_and_decides_meanwhile_counts_at_once(
     with open_store(database) as store:
         Accounts(store).create(Account(name="anna", role=Role.REVIEWER), PASSWORD)
     served = serve(database)
-    with log_in(served.address, "anna") as anna:
+    with closing(log_in(served.address, "anna")) as anna:
         assert "<b>2</b><span>waiting for you" in anna.get("/queue").text
         (first, _) = run("review", "list", "--db", database, "--json").data
         ended = run("review", "decide", first["review"]["id"], "--db", database, "--reviewer", "emil")
@@ -194,7 +194,7 @@ def test_a_session_outlives_the_server(serve: Serve, database: Path) -> None:
     with open_store(database) as store:
         Accounts(store).create(Account(name="anna", role=Role.REVIEWER), PASSWORD)
     served = serve(database)
-    with log_in(served.address, "anna") as anna:
+    with closing(log_in(served.address, "anna")) as anna:
         key = anna.cookies["desk_session"]
     served.end()
     again = serve(database)

@@ -190,14 +190,14 @@ def test_the_two_are_a_and_b_for_good_and_their_names_are_not_told(store: Store,
 
 
 def test_chance_chooses_who_is_a(store: Store, open_desk: OpenDesk) -> None:
-    for number in range(20):
+    for number in range(6):
         add_waiting(store, f"n{number}", destination=Destination.SECOND_REVIEW)
     desk = open_desk()
     for account, level in ((ANNA, 0), (BEN, 4)):
-        for _ in range(20):
+        for _ in range(6):
             review_once(desk, account, assess(level, level))
     firsts = set()
-    for number in range(20):
+    for number in range(6):
         place = desk.draw(CARLA, key=str(number))
         assert place is not None
         review_id = place.item.review.id

@@ -100,3 +100,36 @@ def test_a_gate_that_facts_closed_stays_closed_whatever_levels_are_given() -> No
     _, overall = apply_decision(scored, RUBRIC, inspection(CheckStatus.FAILED), draft(None))
     assert overall.value == 0.0
     assert overall.passed is False
+
+
+def test_a_criterion_that_nobody_could_judge_becomes_unscored_with_the_reason() -> None:
+    unjudged = decision(**{NAMES[0]: 4}).model_copy(update={"unjudged": {NAMES[1]: "the file is cut off"}})
+    check_decision(unjudged, RUBRIC)
+    scores, _ = apply_decision(unjudged, RUBRIC, inspection(), draft(3))
+    by_name = {score.criterion: score for score in scores}
+    assert by_name[NAMES[1]].level is None
+    assert by_name[NAMES[1]].reason == "the file is cut off"
+    assert by_name[NAMES[1]].source == "reviewer:ada"
+    assert by_name[NAMES[2]].level == 3
+
+
+@pytest.mark.parametrize(
+    ("unjudged", "said"),
+    [
+        ({"speed": "no such thing"}, "'speed'"),
+        ({NAMES[1]: "  "}, "nothing says why"),
+        ({NAMES[0]: "and yet it has a level"}, "at once"),
+    ],
+)
+def test_what_is_left_unjudged_is_a_criterion_without_a_level_and_with_a_reason(
+    unjudged: dict[str, str], said: str
+) -> None:
+    with pytest.raises(ReviewError, match=said):
+        check_decision(decision(**{NAMES[0]: 4}).model_copy(update={"unjudged": unjudged}), RUBRIC)
+
+
+def test_levels_that_a_failed_draft_does_not_know_are_scored_all_the_same() -> None:
+    nothing = draft(1).model_copy(update={"scores": ()})
+    scores, overall = apply_decision(decision(**dict.fromkeys(NAMES, 4)), RUBRIC, inspection(), nothing)
+    assert [score.criterion for score in scores] == NAMES
+    assert overall.value == 1.0

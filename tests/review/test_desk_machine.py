@@ -130,11 +130,12 @@ class DeskMachine(RuleBasedStateMachine):
         else:
             self.draw(account)
 
-    @rule(account=people, clarity=levels, safety=levels)
-    def review(self, account: Account, clarity: int | None, safety: int | None) -> None:
-        """Do a whole review."""
+    @rule(account=people, clarity=levels, safety=levels, seconds=st.sampled_from((0, 11, 1801)))
+    def review(self, account: Account, clarity: int | None, safety: int | None, seconds: int) -> None:
+        """Do a whole review, while time passes after each step; what is due then is decided."""
         for _ in range(3):
             self.work(account, clarity, safety)
+            self.decide(seconds)
 
     def draw(self, account: Account) -> None:
         place = self.desk.draw(account, key=self.key())

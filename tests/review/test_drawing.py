@@ -427,14 +427,17 @@ def test_adjudicators_are_served_adjudications_first(store: Store, open_desk: Op
 
 
 def test_second_reviews_are_drawn_with_their_rate_and_say_so(store: Store, open_desk: OpenDesk) -> None:
-    for number in range(200):
+    for number in range(40):
         add_waiting(store, f"n{number}", minute=number)
     desk = open_desk(PLAIN.model_copy(update={"second_review_rate": 0.25}))
-    for _ in range(200):
-        review_once(desk, ANNA)
+    people = [Account(name=f"p{number}", role=Role.REVIEWER) for number in range(40)]
+    drawn = [desk.draw(account, key="1") for account in people]
+    for account, place in zip(people, drawn, strict=True):
+        assert place is not None
+        commit(desk, account, place)
     opened = [place for place in desk.list_places() if place.purpose is Purpose.SECOND]
-    # 50 expected, with a standard deviation of 6.1.
-    assert 20 <= len(opened) <= 80
+    # 10 expected, with a standard deviation of 2.7.
+    assert 4 <= len(opened) <= 18
     assert desk.describe_queue(BEN).second == len(opened)
     (event,) = [event for event in store.desk.list_events_of(opened[0].item.review.id) if event.slot == 1]
     assert event.action.kind == "slot_opened"

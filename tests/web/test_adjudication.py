@@ -46,6 +46,15 @@ def adjudication(differing: None, desk: Desk, accounts: Accounts) -> Place:
     return place
 
 
+def _draw_this(desk: Desk, account: Account, review_id: str) -> Place:
+    """Draw until it is that review, skipping others."""
+    place = draw(desk, account)
+    while place.item.review.id != review_id:
+        desk.hand_back(account, place.item.review.id, place.slot, place.lease_id, reason="", skip=True)
+        place = draw(desk, account)
+    return place
+
+
 def _hidden(page: str) -> dict[str, str]:
     """Return the form's hidden fields."""
     form = page[page.index('id="adjudication"') :]
@@ -165,13 +174,14 @@ def test_what_is_written_is_there_again_after_the_browser_died(
     assert 'value="B" checked' in page
 
 
-def test_a_draft_that_comes_after_the_lease_is_kept_and_says_so(
+def test_a_draft_that_comes_when_another_has_it_is_kept_and_says_so(
     adjudication: Place, client: ClientFactory, desk: Desk, accounts: Accounts
 ) -> None:
     review_id = adjudication.item.review.id
-    carla = client("carla")
+    carla, dora = client("carla"), _account(accounts, "dora")
     fields = _hidden(_show(carla, adjudication))
-    desk.take_back(_account(accounts, "dora"), review_id, adjudication.slot, "for the test", key="t1")
+    desk.take_back(dora, review_id, adjudication.slot, "for the test", key="t1")
+    taken = _draw_this(desk, dora, review_id)
     answer = carla.post(
         f"/adjudicate/{review_id}/draft",
         data={**fields, "note": "Written too late"},
@@ -179,18 +189,36 @@ def test_a_draft_that_comes_after_the_lease_is_kept_and_says_so(
     )
     assert answer.status_code == 409
     assert answer.json()["code"] == "lease_lost"
-    again = draw(desk, _account(accounts, "carla"))
-    while again.item.review.id != review_id:
-        desk.hand_back(
-            _account(accounts, "carla"),
-            again.item.review.id,
-            again.slot,
-            again.lease_id,
-            reason="",
-            skip=True,
-        )
-        again = draw(desk, _account(accounts, "carla"))
-    assert "Written too late" in _show(carla, again)
+    assert "dora" not in answer.text
+    assert carla.post(f"/adjudicate/{review_id}", data={**fields, "note": "Later still"}).status_code == 409
+    desk.hand_back(dora, review_id, taken.slot, taken.lease_id, reason="", skip=True)
+    _draw_this(desk, _account(accounts, "carla"), review_id)
+    assert "Later still" in _show(carla, adjudication)
+
+
+def test_a_form_that_another_window_overtook_is_shown_again_and_counts_when_sent_again(
+    adjudication: Place, client: ClientFactory
+) -> None:
+    carla = client("carla")
+    path = f"/adjudicate/{adjudication.item.review.id}"
+    old = _hidden(_show(carla, adjudication))
+    first = carla.post(f"{path}/draft", data={**old, "note": "From the first window"})
+    assert first.json()["revision"] == int(old["revision"]) + 1
+    overtaken = carla.post(path, data={**old, "note": "From the second window"})
+    assert overtaken.status_code == 409
+    assert "Another window saved this form" in overtaken.text
+    assert "From the second window" in overtaken.text
+    assert "From the first window" in _show(carla, adjudication)
+    again = carla.post(path, data={**_hidden(overtaken.text), "note": "From the second window"})
+    assert again.status_code == 200
+    assert "From the second window" in _show(carla, adjudication)
+
+
+def test_the_time_at_work_goes_on_after_a_reload(adjudication: Place, client: ClientFactory) -> None:
+    carla = client("carla")
+    fields = _hidden(_show(carla, adjudication))
+    carla.post(f"/adjudicate/{adjudication.item.review.id}/draft", data={**fields, "seconds": "12.5"})
+    assert _hidden(_show(carla, adjudication))["seconds"] == "12.5"
 
 
 def test_another_way_to_look_at_the_code_keeps_the_form(

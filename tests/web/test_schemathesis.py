@@ -31,7 +31,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 4
+EXAMPLES = 3
 
 
 @pytest.mark.parametrize("name", [*PEOPLE, "nobody"])

@@ -13,11 +13,11 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from pipeline.review.errors import DeskError
 from pipeline.review.permissions import Permission
 from pipeline.review.places import Place, PlaceState
-from pipeline.types import Account, Criterion, Purpose, SlotOpened
+from pipeline.types import Account, Assessment, Criterion, Purpose, SavedDraft, SlotOpened
 from pipeline.web.access import Here, allow
 from pipeline.web.context import Context, context_of
 from pipeline.web.forms import FormValues
-from pipeline.web.picks import CAUSES, AdjudicationDraft, list_choices, read_picks
+from pipeline.web.picks import CAUSES, AdjudicationDraft, Reading, list_choices, read_picks
 from pipeline.web.reading import reading_of
 from pipeline.web.rendering import link, render
 
@@ -26,46 +26,72 @@ __all__ = ["router"]
 router = APIRouter(dependencies=[allow(Permission.ADJUDICATE)], include_in_schema=False)
 
 _DRAFT: Final = "adjudication_draft"
+_STALE: Final = (
+    "Another window saved this form after this one. Below is what this window says: compare the two, then"
+    " send it again to let this one count."
+)
 _MOST_SECONDS: Final = 24 * 3600.0
 #: Fields of the form that are its state rather than what somebody wrote.
-_FORM_STATE: Final = ("csrf", "action", "lease_id", "rubric", "key", "seconds", "mode", "shown_mode")
+_FORM_STATE: Final = (
+    "csrf",
+    "action",
+    "lease_id",
+    "rubric",
+    "key",
+    "seconds",
+    "revision",
+    "mode",
+    "shown_mode",
+)
 
 
 @router.get("/adjudicate/{review_id}")
 def show_adjudication(request: Request, account: Here, review_id: str) -> Response:
     """Show A and B beside the code; once it is committed, lead to the reveal."""
     context = context_of(request)
-    place = _open(context, account, review_id)
+    slot = _slot_of(context, review_id)
+    place = context.desk.open(account, review_id, slot)
     if place.state is not PlaceState.HELD:
-        return _reveal(request, place)
-    draft = context.store.desk.find_record(_DRAFT, _draft_key(place, account), AdjudicationDraft)
+        return _reveal(request, review_id, slot)
+    draft = context.store.desk.find_record(_DRAFT, _draft_key(review_id, slot, account), AdjudicationDraft)
     return _page(request, account, place, draft.values if draft else {})
 
 
 @router.post("/adjudicate/{review_id}")
 def commit_adjudication(request: Request, account: Here, review_id: str, values: FormValues) -> Response:
-    """Commit what stands, or keep the form for later."""
+    """Keep the form and, if it is complete and asks for it, commit what stands."""
     context = context_of(request)
-    place = _open(context, account, review_id)
-    if place.state is not PlaceState.HELD:
-        return _reveal(request, place)
-    _keep(context, account, place, values)
+    slot = _slot_of(context, review_id)
+    try:
+        saved = _keep(context, account, review_id, slot, values)
+    except DeskError as error:
+        if error.code == "already_committed":
+            return _reveal(request, review_id, slot)
+        if error.code != "stale_revision":
+            raise
+        try:
+            place = context.desk.open(account, review_id, slot)
+        except DeskError:
+            # There is no form to give it back in: it is what they find when they have the place again.
+            _record(context, account, review_id, slot, values)
+            raise
+        return _page(request, account, place, values, problems=(_STALE,), status=error.status)
+    place = context.desk.open(account, review_id, slot)
     # Whatever else sent the form, such as Enter in a field, keeps it and shows it again.
     if values.get("action") != "commit":
-        return _page(request, account, place, values, saved_at=datetime.now(UTC))
-    choices = list_choices(_asked(context, review_id), context.desk.others(account, review_id))
-    reading = read_picks(values, choices)
+        return _page(request, account, place, values, saved_at=saved.saved_at)
+    reading = _read(context, account, review_id, values)
     if reading.problems:
         return _page(request, account, place, values, problems=reading.problems, status=422)
     try:
         context.desk.commit(
             account,
             review_id,
-            place.slot,
-            values.get("lease_id", ""),
+            slot,
+            place.lease_id,
             reading.assessment,
             rubric=values.get("rubric", ""),
-            seconds=_read_seconds(values),
+            seconds=saved.active_seconds,
             key=values.get("key", "")[:80] or secrets.token_hex(12),
             picks=reading.picks,
             rubric_change=reading.rubric_change,
@@ -73,18 +99,22 @@ def commit_adjudication(request: Request, account: Here, review_id: str, values:
     except DeskError as error:
         problem = f"{error.fault.message}; {error.fault.remedy}."
         return _page(request, account, place, values, problems=(problem,), status=error.status)
-    return _reveal(request, place)
+    return _reveal(request, review_id, slot)
 
 
 @router.post("/adjudicate/{review_id}/draft")
-def keep_draft(request: Request, account: Here, review_id: str, values: FormValues) -> JSONResponse:
+def autosave(request: Request, account: Here, review_id: str, values: FormValues) -> JSONResponse:
     """Keep the form as it stands and renew the lease."""
     context = context_of(request)
-    place = context.desk.place(review_id, _slot_of(context, review_id))
-    # What somebody wrote is kept whoever has the place now: it is theirs, and nobody else sees it.
-    _keep(context, account, place, values)
-    context.desk.renew(account, review_id, place.slot, values.get("lease_id", ""))
-    return JSONResponse({"saved_at": f"{datetime.now(UTC):%H:%M:%S}"})
+    slot = _slot_of(context, review_id)
+    saved = _keep(context, account, review_id, slot, values)
+    return JSONResponse(
+        {
+            "saved_at": f"{saved.saved_at:%H:%M:%S}",
+            "revision": saved.revision,
+            "lease_id": context.desk.place(review_id, slot).lease_id,
+        }
+    )
 
 
 def _page(
@@ -123,13 +153,11 @@ def _page(
         causes=CAUSES,
         values=values,
         key=values.get("key") or secrets.token_hex(12),
+        revision=place.draft.revision if place.draft else 0,
+        seconds=place.draft.active_seconds if place.draft else 0,
         problems=problems,
         saved_at=saved_at,
     )
-
-
-def _open(context: Context, account: Account, review_id: str) -> Place:
-    return context.desk.open(account, review_id, _slot_of(context, review_id))
 
 
 def _slot_of(context: Context, review_id: str) -> int:
@@ -151,17 +179,53 @@ def _asked(context: Context, review_id: str) -> list[Criterion]:
     return [criteria[name] for name in context.desk.asked_criteria(review_id)]
 
 
-def _draft_key(place: Place, account: Account) -> str:
-    return f"{place.item.review.id}/{place.slot}/{account.name}"
+def _draft_key(review_id: str, slot: int, account: Account) -> str:
+    return f"{review_id}/{slot}/{account.name}"
 
 
-def _keep(context: Context, account: Account, place: Place, values: dict[str, str]) -> None:
-    """Keep what somebody wrote, so that no refusal and no crash can cost it."""
+def _read(context: Context, account: Account, review_id: str, values: dict[str, str]) -> Reading:
+    return read_picks(
+        values, list_choices(_asked(context, review_id), context.desk.others(account, review_id))
+    )
+
+
+def _keep(
+    context: Context, account: Account, review_id: str, slot: int, values: dict[str, str]
+) -> SavedDraft:
+    """Keep what somebody wrote, so that no refusal and no crash can cost it; also renews the lease.
+
+    Raises:
+        DeskError: As `pipeline.review.desk.Desk.save_draft`; of these ``lease_lost`` comes after it was kept.
+    """
+    draft = SavedDraft(
+        review_id=review_id,
+        slot=slot,
+        account=account.name,
+        revision=_read_revision(values) + 1,
+        assessment=Assessment(note=values.get("note", "").strip()[:20_000]),
+        stage="blind",
+        active_seconds=_read_seconds(values),
+        saved_at=datetime.now(UTC),
+    )
+    try:
+        saved = context.desk.save_draft(account, values.get("lease_id", "")[:100], draft)
+    except DeskError as error:
+        if error.code == "lease_lost":
+            _record(context, account, review_id, slot, values)
+        raise
+    _record(context, account, review_id, slot, values)
+    return saved
+
+
+def _record(context: Context, account: Account, review_id: str, slot: int, values: dict[str, str]) -> None:
     written = {name: value for name, value in values.items() if name not in _FORM_STATE}
-    key = _draft_key(place, account)
-    known = context.store.desk.find_record(_DRAFT, key, AdjudicationDraft)
-    if known is None or known.values != written:
-        context.store.desk.save_record(_DRAFT, key, AdjudicationDraft(values=written))
+    record = AdjudicationDraft(values=written)
+    context.store.desk.save_record(_DRAFT, _draft_key(review_id, slot, account), record)
+
+
+def _read_revision(values: dict[str, str]) -> int:
+    text = values.get("revision", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def _read_seconds(values: dict[str, str]) -> float:
@@ -172,5 +236,5 @@ def _read_seconds(values: dict[str, str]) -> float:
     return min(max(seconds, 0.0), _MOST_SECONDS) if math.isfinite(seconds) else 0.0
 
 
-def _reveal(request: Request, place: Place) -> RedirectResponse:
-    return RedirectResponse(link(request, f"/review/{place.item.review.id}/{place.slot}"), 303)
+def _reveal(request: Request, review_id: str, slot: int) -> RedirectResponse:
+    return RedirectResponse(link(request, f"/review/{review_id}/{slot}"), 303)

@@ -26,6 +26,10 @@ async function keep() {
       redirect: "error",
     });
     const said = await answer.json();
+    if (answer.ok) {
+      form.elements.revision.value = said.revision;
+      form.elements.lease_id.value = said.lease_id;
+    }
     saved.textContent = answer.ok ? `Saved ${said.saved_at} UTC` : `${said.message}: ${said.remedy}`;
   } catch {
     saved.textContent = "Not saved: the server cannot be reached. Your text stays here; it is sent again at the next change.";

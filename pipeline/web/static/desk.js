@@ -56,7 +56,11 @@ const page = {
   },
 
   refuse(said) {
-    const words = [`${said.message}.`, said.remedy ? `${said.remedy}.` : ""].join(" ");
+    // Without a session no form is anybody's: both refusals mean that it ended.
+    const away = ["not_logged_in", "not_ours"].includes(said.code);
+    const words = away
+      ? "You are logged out. What you wrote is still here; log in again and save it."
+      : [`${said.message}.`, said.remedy ? `${said.remedy}.` : ""].join(" ");
     const buttons = [];
     if (said.code === "stale_revision") {
       buttons.push(
@@ -64,7 +68,7 @@ const page = {
         button("Take the other version", () => load(this.base)),
         link("Look at it in a new tab", this.base),
       );
-    } else if (said.code === "not_logged_in") {
+    } else if (away) {
       buttons.push(link("Log in in a new tab", this.root.dataset.login), button("Then save again", () => autosave.resume().then(clearMessages)));
     } else if (said.code !== "invalid") {
       buttons.push(button("Try again", () => autosave.resume().then(clearMessages)));
