@@ -54,6 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.quick:
         chosen.items, chosen.reviewers, chosen.batch = 200, 5, 50
         chosen.seconds, chosen.think = 20.0, 0.2
+    # A shell starts background jobs with Ctrl-C ignored; the processes begun here are ended with it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         database, rows = folder / "desk.duckdb", folder / "batch.jsonl"
@@ -146,7 +149,11 @@ def _wait_until(holds: Callable[[], bool], otherwise: str, process: subprocess.P
 def _end(process: subprocess.Popen[Any]) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
-    process.wait(timeout=_PATIENCE_SECONDS)
+    try:
+        process.wait(timeout=_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
 
 
 # Figures
