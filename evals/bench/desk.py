@@ -70,10 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             people = {"seconds": chosen.seconds, "think": chosen.think}
             alone = asyncio.run(work(address, names, **people, seed=chosen.seed))
             with grading(database, rows, address, token) as batch:
+                before = batch.count_finished()
                 beside = asyncio.run(work(address, names, **people, seed=chosen.seed + 1))
-                graded = batch.count_finished()
+                after = batch.count_finished()
         print(f"{chosen.reviewers} people, {chosen.think:g} s of thought before every action")
-        print(f"beside: {graded} of {chosen.batch} submissions of the batch graded meanwhile")
+        print(f"beside: the batch went from {before} to {after} of {chosen.batch} submissions meanwhile")
+        if after == chosen.batch:
+            print("the batch ended before people did: give a larger one with --batch")
         print_times(alone, beside)
         with open_store(database) as store:
             balance = take_stock(store, (alone, beside))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Literal
 
-from pipeline.review.board import PlaceId, Slot
+from pipeline.review.board import PlaceId, Sheet, Slot
 from pipeline.review.chances import chance_of
 from pipeline.review.completeness import require_complete_blind, require_complete_final
 from pipeline.review.errors import DeskError
@@ -237,12 +237,18 @@ class Assessing:
             previous = floor.store.desk.find_draft(*slot.id, account.name)
             self._keep_activity(slot, account.name, _rest(finished.seconds, previous, "final"), previous)
             floor.keep([floor.event(slot.id, account.name, finished, event_id)])
-            self.call_adjudicator(slot)
+            self.call_adjudicator(slot.sheet)
             return slot
 
-    def call_adjudicator(self, slot: Slot) -> None:
+    def call_adjudicators(self) -> None:
+        """Open what a server that was killed in between did not open any more."""
+        with self._floor.lock:
+            for sheet in self._floor.board.list_concluding():
+                self.call_adjudicator(sheet)
+
+    def call_adjudicator(self, sheet: Sheet) -> None:
         """Open an adjudication where the first two differ and there is none yet."""
-        floor, sheet = self._floor, slot.sheet
+        floor = self._floor
         with floor.lock:
             if sheet.slots_for(Purpose.ADJUDICATION) or floor.standing(sheet) is not ReviewStanding.DIFFERS:
                 return

@@ -82,7 +82,7 @@ def compare_people(labels: Iterable[Label], rubrics: Rubrics) -> list[CriterionA
     for (rubric, criterion), group in by_criterion.items():
         pairs = [
             (first.level, second.level, first.submission_id or first.review_id)
-            for first, second in _pair_up(group)
+            for first, second in pair_up(group)
             if first.level is not None and second.level is not None
         ]
         compared.append(_compare(rubric, criterion, group, pairs, rubrics))
@@ -109,7 +109,7 @@ def compare_reviewers(labels: Iterable[Label]) -> ReviewerSpread:
     """Return how far pairs of reviewers agree over all criteria, in aggregate."""
     common: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for group in _group(label for label in labels if label.is_independent).values():
-        for first, second in _pair_up(group):
+        for first, second in pair_up(group):
             if first.level is not None and second.level is not None:
                 one, other = sorted((first.rater, second.rater))
                 common[one, other].append(first.level == second.level)
@@ -131,7 +131,7 @@ def _group(labels: Iterable[Label]) -> dict[tuple[str, str], list[Label]]:
     return dict(sorted(groups.items()))
 
 
-def _pair_up(group: Iterable[Label]) -> Iterable[tuple[Label, Label]]:
+def pair_up(group: Iterable[Label]) -> Iterable[tuple[Label, Label]]:
     """Return every first label with the second labels of the same review."""
     by_review: dict[str, list[Label]] = defaultdict(list)
     for label in group:

@@ -92,8 +92,7 @@ class Deciding:
             adjudicates = may(account.role, Permission.ADJUDICATE) and any(
                 slot.holder == account.name for slot in sheet.slots_for(Purpose.ADJUDICATION)
             )
-            begun = any(slot.holder == account.name and slot.blind is None for slot in sheet.slots.values())
-            if not (adjudicates or (sheet.decided and not begun)):
+            if not (adjudicates or (sheet.decided and not self._may_be_asked(account, sheet))):
                 raise DeskError(
                     "forbidden", "what others said is shown once the review is decided", "give your own first"
                 )
@@ -102,6 +101,14 @@ class Deciding:
                 for name, slot in self._label(sheet).items()
                 if slot.holder != account.name
             ]
+
+    def _may_be_asked(self, account: Account, sheet: Sheet) -> bool:
+        """Whether somebody is at a place of a decided review, or could still be served one."""
+        mine = [slot for slot in sheet.slots.values() if slot.holder == account.name]
+        if any(slot.blind is None for slot in mine):
+            return True
+        served_again = bool(sheet.planted) or bool(sheet.slots_for(Purpose.NORMING))
+        return served_again and not mine and not may(account.role, Permission.MANAGE)
 
     def label_assessments(self, sheet: Sheet) -> dict[str, Assessment]:
         """Return the final assessments of first and second reviews by the letters that they always go by."""

@@ -64,6 +64,7 @@ class Desk:
         self._intake = Intake(self._floor)
         self._intake.take_in()
         self._leases.renew_all()
+        self._assessing.call_adjudicators()
 
     # The queue
 
@@ -71,6 +72,7 @@ class Desk:
         """Take in reviews that were opened and decided elsewhere, free what is overdue, and draw audits."""
         self._intake.take_in()
         self._leases.free_overdue()
+        self._assessing.call_adjudicators()
 
     def describe_queue(self, account: Account) -> QueueState:
         """Return what the queue's page says to `account`."""
@@ -268,7 +270,9 @@ class Desk:
 
     def take_back(self, lead: Account, review_id: str, slot: int, reason: str, *, key: str) -> None:
         """Free a place that somebody holds; the draft stays with them."""
-        self._leases.take_back(lead, self._floor.find_slot(review_id, slot), reason, key)
+        freed = self._floor.find_slot(review_id, slot)
+        self._leases.take_back(lead, freed, reason, key)
+        self._assessing.call_adjudicator(freed.sheet)
 
     def unblind(self, lead: Account, review_id: str, reason: str, *, key: str) -> str:
         """Return where a submission came from, once the reason is on record."""

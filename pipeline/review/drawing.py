@@ -73,6 +73,14 @@ class Drawing:
                 counts.subtract(slot.purpose for slot in waiting)
         return counts
 
+    def count_seconds(self) -> int:
+        """Return how many second reviews are not committed, whoever may do or has them.
+
+        Whoever draws an item must not see this figure move: it would tell what the place is for.
+        """
+        waiting = self._board.tally.count(lambda task_id: True, ())[Purpose.SECOND]
+        return waiting + sum(slot.purpose is Purpose.SECOND for slot in self._board.held.values())
+
     def list_adjudications(self, account: Account) -> Iterator[Slot]:
         """Give the adjudications that the account could be served now."""
         if not may(account.role, Permission.ADJUDICATE):

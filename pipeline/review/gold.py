@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final
 
 from pipeline.review.errors import DeskError
+from pipeline.review.history import Follower, Happening, History
 from pipeline.review.permissions import Permission, may
 from pipeline.stats.intervals import Interval, wilson_interval
 from pipeline.store import Store
-from pipeline.types import Account, Assessment, Committed, Planted, Purpose, SlotOpened
+from pipeline.types import Account, Committed, Purpose
 
 __all__ = ["ENOUGH", "Accuracy", "Gold", "GoldFigures"]
 
@@ -65,30 +65,19 @@ class GoldFigures:
     by_criterion: dict[str, Accuracy]
 
 
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    review_id: str
-    account: str
-    at: datetime
-    assessment: Assessment
-
-
 class Gold:
     """Blind assessments of gold items beside their known levels.
 
-    Only assessments made in places opened for it count, not those that the known levels come from. Keep one
-    per desk, it reads every event once; any number of threads may use it.
+    Only assessments made in places opened for it count, not those that the known levels come from. Any number
+    of threads may use it.
     """
 
-    def __init__(self, store: Store, *, clock: Callable[[], datetime] | None = None) -> None:
-        """Follow the events of `store`; `clock` (UTC) is for tests."""
-        self._records = store.desk
+    def __init__(
+        self, store: Store, follower: Follower | None = None, *, clock: Callable[[], datetime] | None = None
+    ) -> None:
+        """Read from `store`, whose events `follower` follows; `clock` (UTC) is for tests."""
+        self._follower = follower or Follower(store)
         self._clock = clock or (lambda: datetime.now(UTC))
-        self._lock = threading.Lock()
-        self._cursor = 0
-        self._planted: dict[str, dict[str, int]] = {}
-        self._places: set[tuple[str, int]] = set()
-        self._answers: list[_Answered] = []
 
     def own_accuracy(self, account: Account) -> Accuracy:
         """Return how well `account` agrees with what is known, up to yesterday (UTC).
@@ -96,14 +85,13 @@ class Gold:
         Today's are left out: a figure that moves after a commit would tell that the item was a gold one.
         """
         today: date = self._clock().astimezone(UTC).date()
-        with self._lock:
-            self._follow()
-            mine = [
-                answer
-                for answer in self._answers
-                if answer.account == account.name and answer.at.astimezone(UTC).date() < today
-            ]
-            return _measure(self._compare(mine))
+        history = self._follower.read()
+        mine = [
+            done
+            for done in _list_assessed(history)
+            if done.actor == account.name and done.at.astimezone(UTC).date() < today
+        ]
+        return _measure(_compare(mine, history))
 
     def figures(self, lead: Account) -> GoldFigures:
         """Return how well everybody agrees with what is known; no figure is one person's.
@@ -115,9 +103,8 @@ class Gold:
             raise DeskError(
                 "forbidden", "your role does not see figures of everybody", "your own are on your timesheet"
             )
-        with self._lock:
-            self._follow()
-            compared = self._compare(self._answers)
+        history = self._follower.read()
+        compared = _compare(_list_assessed(history), history)
         by_criterion: dict[str, list[_Compared]] = defaultdict(list)
         for pair in compared:
             by_criterion[pair.criterion].append(pair)
@@ -127,26 +114,6 @@ class Gold:
             by_criterion={name: _measure(pairs) for name, pairs in sorted(by_criterion.items())},
         )
 
-    def _follow(self) -> None:
-        for number, event in self._records.list_events(self._cursor):
-            self._cursor = number
-            match event.action:
-                case Planted(levels=levels):
-                    self._planted[event.review_id] = levels
-                case SlotOpened(purpose=Purpose.GOLD):
-                    self._places.add((event.review_id, event.slot))
-                case Committed(assessment=assessment) if (event.review_id, event.slot) in self._places:
-                    self._answers.append(_Answered(event.review_id, event.actor, event.at, assessment))
-
-    def _compare(self, answers: Iterable[_Answered]) -> list[_Compared]:
-        """Return answers where a level is known; the newest known level counts, for older answers too."""
-        return [
-            _Compared(answer.review_id, answer.account, criterion, known, given.level)
-            for answer in answers
-            for criterion, known in self._planted.get(answer.review_id, {}).items()
-            if (given := answer.assessment.answers.get(criterion)) is not None
-        ]
-
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
@@ -155,6 +122,20 @@ class _Compared:
     criterion: str
     known: int
     given: int | None
+
+
+def _list_assessed(history: History) -> Iterator[Happening[Committed]]:
+    return (done for place, done in history.committed.items() if history.purpose_of(place) is Purpose.GOLD)
+
+
+def _compare(assessed: Iterable[Happening[Committed]], history: History) -> list[_Compared]:
+    """Return answers where a level is known; the newest known level counts, for older answers too."""
+    return [
+        _Compared(done.place.review_id, done.actor, criterion, known, given.level)
+        for done in assessed
+        for criterion, known in history.planted.get(done.place.review_id, {}).items()
+        if (given := done.what.assessment.answers.get(criterion)) is not None
+    ]
 
 
 def _measure(compared: Iterable[_Compared]) -> Accuracy:

@@ -8,17 +8,11 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from pipeline.review.board import PlaceId
 from pipeline.review.chances import load_secret
+from pipeline.review.history import REVIEWS, Follower, Happening, History
 from pipeline.store import DeskItem, Store
-from pipeline.types import (
-    Answer,
-    Committed,
-    DeskEvent,
-    Frozen,
-    Purpose,
-    SlotOpened,
-    hash_text,
-)
+from pipeline.types import Answer, Committed, Frozen, Purpose, hash_text
 
 __all__ = [
     "ImportedAssessment",
@@ -33,9 +27,6 @@ __all__ = [
 Source = Literal["desk", "label_studio", "argilla"]
 
 _KIND: Final = "imported_assessment"
-#: What others said is known to an adjudicator, a gold item's levels to whoever planted it, and a norming
-#: session is talked about: none of these is a review of the stream on its own.
-_INDEPENDENT: Final = frozenset({Purpose.FIRST, Purpose.SECOND})
 
 
 class Label(Frozen):
@@ -69,8 +60,12 @@ class Label(Frozen):
 
     @property
     def is_independent(self) -> bool:
-        """Whether it is a person's own view of a submission of the stream."""
-        return self.source == "desk" and self.purpose in _INDEPENDENT
+        """Whether it is a person's own view of a submission of the stream.
+
+        What others said is known to an adjudicator, a gold item's levels to whoever planted it, and a norming
+        session is talked about.
+        """
+        return self.source == "desk" and self.purpose in REVIEWS
 
 
 class ImportedAssessment(Frozen):
@@ -94,32 +89,28 @@ class Labels:
     Keep one per desk, it reads every event once; any number of threads may use it.
     """
 
-    def __init__(self, store: Store) -> None:
-        """Follow the events of `store`."""
-        self._store, self._records = store, store.desk
+    def __init__(self, store: Store, follower: Follower | None = None) -> None:
+        """Read from `store`, whose events `follower` follows."""
+        self._store = store
+        self._follower = follower or Follower(store)
         self._secret = ""
         self._lock = threading.Lock()
-        self._events_cursor = 0
-        self._items_cursor = 0
-        self._items: dict[str, DeskItem] = {}
-        self._opened: dict[tuple[str, int], SlotOpened] = {}
-        self._committed: dict[tuple[str, int], DeskEvent] = {}
-        self._labels: dict[tuple[str, int], tuple[Label, ...]] = {}
+        self._known: dict[PlaceId, tuple[Label, ...]] = {}
 
     def read(self) -> list[Label]:
         """Return every label: the desk's in the order of commits, then imported ones."""
+        history = self._follower.read()
         with self._lock:
-            self._follow()
-            for place, event in self._committed.items():
-                if place not in self._labels and place[0] in self._items:
-                    self._labels[place] = self._read(event)
+            for place, done in history.committed.items():
+                if place not in self._known and place.review_id in history.items:
+                    self._known[place] = _read(done, history)
             found = [
                 label
-                for place, event in self._committed.items()
-                for label in (self._labels.get(place) or self._read(event))
+                for place, done in history.committed.items()
+                for label in (self._known.get(place) or _read(done, history))
             ]
-            imported = self._records.list_records(_KIND, ImportedAssessment)
-            return found + [label for assessment in imported for label in self._read_imported(assessment)]
+        imported = self._store.desk.list_records(_KIND, ImportedAssessment)
+        return found + [label for assessment in imported for label in _read_imported(assessment, history)]
 
     def hide_rater(self, label: Label) -> Label:
         """Return `label` with a pseudonym for the rater, the same for all labels of one person at one source.
@@ -130,66 +121,6 @@ class Labels:
             self._secret = load_secret(self._store)
         name = "rater-" + hash_text(self._secret, "rater", label.source, label.rater)[:8]
         return label.model_copy(update={"rater": name})
-
-    def _follow(self) -> None:
-        for number, event in self._records.list_events(self._events_cursor):
-            self._events_cursor = number
-            place = (event.review_id, event.slot)
-            if isinstance(event.action, SlotOpened):
-                self._opened.setdefault(place, event.action)
-            elif isinstance(event.action, Committed):
-                self._committed.setdefault(place, event)
-        # After the events: every review that one of them is of is in the list by now.
-        for number, item in self._records.list_items(self._items_cursor):
-            self._items_cursor = number
-            self._items[item.review.id] = item
-
-    def _read(self, event: DeskEvent) -> tuple[Label, ...]:
-        committed = event.action
-        assert isinstance(committed, Committed)
-        opened = self._opened.get((event.review_id, event.slot))
-        item = self._items.get(event.review_id)
-        if opened is not None:
-            purpose, probability = opened.purpose, opened.probability
-        else:
-            purpose, probability = Purpose.FIRST, item.review.probability if item else None
-        return tuple(
-            _make_label(
-                event.review_id,
-                item,
-                criterion,
-                answer,
-                slot=event.slot,
-                rater=event.actor,
-                source="desk",
-                purpose=purpose,
-                probability=probability,
-                rubric=committed.rubric,
-                seconds=committed.seconds,
-                at=event.at,
-            )
-            for criterion, answer in committed.assessment.answers.items()
-        )
-
-    def _read_imported(self, assessment: ImportedAssessment) -> tuple[Label, ...]:
-        item = self._items.get(assessment.review_id)
-        return tuple(
-            _make_label(
-                assessment.review_id,
-                item,
-                criterion,
-                answer,
-                slot=None,
-                rater=assessment.rater,
-                source=assessment.source,
-                purpose=None,
-                probability=item.review.probability if item else None,
-                rubric=assessment.rubric,
-                seconds=assessment.seconds,
-                at=assessment.at,
-            )
-            for criterion, answer in assessment.answers.items()
-        )
 
 
 def read_labels(store: Store) -> list[Label]:
@@ -215,6 +146,50 @@ def _is_same(known: ImportedAssessment, again: ImportedAssessment) -> bool:
     timeless = again.at == again.imported_at
     return (known.answers, known.rubric, known.seconds) == (again.answers, again.rubric, again.seconds) and (
         timeless or known.at == again.at
+    )
+
+
+def _read(done: Happening[Committed], history: History) -> tuple[Label, ...]:
+    place, item = done.place, history.items.get(done.place.review_id)
+    drawn = item.review.probability if item else None
+    opened = history.opened.get(place)
+    return tuple(
+        _make_label(
+            place.review_id,
+            item,
+            criterion,
+            answer,
+            slot=place.slot,
+            rater=done.actor,
+            source="desk",
+            purpose=history.purpose_of(place),
+            probability=opened.what.probability if opened else drawn,
+            rubric=done.what.rubric,
+            seconds=done.what.seconds,
+            at=done.at,
+        )
+        for criterion, answer in done.what.assessment.answers.items()
+    )
+
+
+def _read_imported(assessment: ImportedAssessment, history: History) -> tuple[Label, ...]:
+    item = history.items.get(assessment.review_id)
+    return tuple(
+        _make_label(
+            assessment.review_id,
+            item,
+            criterion,
+            answer,
+            slot=None,
+            rater=assessment.rater,
+            source=assessment.source,
+            purpose=None,
+            probability=item.review.probability if item else None,
+            rubric=assessment.rubric,
+            seconds=assessment.seconds,
+            at=assessment.at,
+        )
+        for criterion, answer in assessment.answers.items()
     )
 
 

@@ -97,7 +97,8 @@ class Leases:
     def join(self, account: Account, review_id: str, key: str) -> Slot:
         """Return the account's place in the norming session of a review, opened when there is none yet."""
         floor = self._floor
-        with floor.lock:
+        # Whoever commits to this review at the same moment may open a place too: not under the same number.
+        with floor.lock_of(review_id), floor.lock:
             self.free_overdue()
             sheet, _ = floor.find_sheet(review_id)
             for slot in sheet.slots_for(Purpose.NORMING):
@@ -111,7 +112,10 @@ class Leases:
                 )
             spare = self.drawing.find_spare(sheet, Purpose.NORMING)
             slot = spare or self._open_slot(review_id, SlotOpened(purpose=Purpose.NORMING))
-            return self._claim(slot, account, _new_lease(), event_id_of("joined", account, key, review_id))
+            event_id = event_id_of("joined", account, key, review_id)
+            # A form sent again after the place was handed back is another claim.
+            known = floor.board.knows(event_id) is not None
+            return self._claim(slot, account, _new_lease(), None if known else event_id)
 
     def open(self, account: Account, slot: Slot) -> Slot:
         """Return a place to whoever has it, or was at it when the lease ran out."""

@@ -82,7 +82,7 @@ class QueueState:
         waiting: Places that this person could be served now.
         held: Places that others hold.
         held_until: When the first of these is freed at the latest, or None.
-        second: Second reviews among those waiting.
+        second: Second reviews that are not committed yet, whoever does them.
         adjudication: Reviews that wait for an adjudicator.
         mine: This person's places that are begun: held or committed.
         done_today: Places that this person finished today (UTC).

@@ -11,6 +11,7 @@ from statistics import median
 from typing import Final
 
 from pipeline.review.audit_slice import AuditSlice, measure_audit
+from pipeline.review.board import PlaceId
 from pipeline.review.concordance import (
     CriterionAgreement,
     ReviewerSpread,
@@ -20,22 +21,14 @@ from pipeline.review.concordance import (
 )
 from pipeline.review.errors import DeskError
 from pipeline.review.gold import Gold, GoldFigures
+from pipeline.review.history import Follower, Happening, History
 from pipeline.review.labels import Label, Labels
 from pipeline.review.permissions import Permission, may
+from pipeline.review.rubric_changes import RubricChange, list_rubric_changes
 from pipeline.stats.agreement import MINIMUM, Estimate, proportion
 from pipeline.stats.intervals import wilson_interval
-from pipeline.store import DeskItem, Store, StoreError
-from pipeline.types import (
-    Account,
-    Cause,
-    Committed,
-    DeskEvent,
-    Finished,
-    Purpose,
-    Reopened,
-    Rubric,
-    SlotOpened,
-)
+from pipeline.store import Store, StoreError
+from pipeline.types import Account, Cause, Committed, Finished, Rubric
 
 __all__ = ["AGES", "Changes", "Day", "FastAgreement", "Pace", "Progress", "Report", "Waiting"]
 
@@ -51,8 +44,6 @@ AGES: Final[tuple[tuple[str, timedelta], ...]] = (
 _DAYS: Final = 14
 #: Older figures are measured anew.
 _FRESH: Final = timedelta(minutes=1)
-
-_Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,28 +142,28 @@ class Report:
     fast: tuple[FastAgreement, ...]
     gold: GoldFigures
     audit: AuditSlice
+    rubric_changes: tuple[tuple[str, tuple[RubricChange, ...]], ...]
+    """What adjudicators want rubrics to say, by week, the newest first."""
 
 
 class Progress:
     """The figures of one desk.
 
-    Keep one per desk, it reads every event once; any number of threads may use it.
+    Keep one per desk, it remembers the last figures; any number of threads may use it.
     """
 
-    def __init__(self, store: Store, *, clock: Callable[[], datetime] | None = None) -> None:
-        """Follow the events of `store`; `clock` (UTC) is for tests."""
+    def __init__(
+        self, store: Store, follower: Follower | None = None, *, clock: Callable[[], datetime] | None = None
+    ) -> None:
+        """Read from `store`, whose events `follower` follows; `clock` (UTC) is for tests."""
         self._store = store
         self._clock = clock or (lambda: datetime.now(UTC))
-        self._labels, self._gold = Labels(store), Gold(store, clock=clock)
+        self._follower = follower or Follower(store)
+        self._labels = Labels(store, self._follower)
+        self._gold = Gold(store, self._follower, clock=clock)
         self._lock = threading.Lock()
         self._renewing = threading.Lock()
         self._report: Report | None = None
-        self._events_cursor = 0
-        self._items_cursor = 0
-        self._items: dict[str, DeskItem] = {}
-        self._opened: dict[_Place, tuple[Purpose, datetime]] = {}
-        self._committed: dict[_Place, DeskEvent] = {}
-        self._finished: dict[_Place, DeskEvent] = {}
         self._drafts: dict[str, dict[str, int]] = {}
         self._rubrics: dict[str, Rubric | None] = {}
 
@@ -186,24 +177,25 @@ class Progress:
         now = self._clock()
         gold = self._gold.figures(viewer)
         with self._lock:
-            self._follow()
+            history = self._follower.read()
             labels = self._labels.read()
             self._load_documents(labels)
             reviewed = [label for label in labels if label.is_independent]
             imported = [label for label in labels if label.source != "desk"]
             self._report = Report(
                 at=now,
-                days=self._count_days(now),
-                waiting=self._measure_waiting(now),
-                pace=self._measure_pace(),
+                days=_count_days(history, now),
+                waiting=self._measure_waiting(history, now),
+                pace=_measure_pace(history),
                 people=tuple(compare_people(reviewed, self._rubrics)),
                 judge=tuple(compare_judge(reviewed, self._drafts, self._rubrics)),
                 imported=tuple(compare_judge(imported, self._drafts, self._rubrics)),
                 reviewers=compare_reviewers(reviewed),
-                changes=self._measure_changes(),
-                fast=self._screen_fast_agreement(),
+                changes=self._measure_changes(history),
+                fast=self._screen_fast_agreement(history),
                 gold=gold,
                 audit=measure_audit(reviewed, self._drafts),
+                rubric_changes=list_rubric_changes(history, self._rubrics, now),
             )
             return self._report
 
@@ -229,24 +221,6 @@ class Progress:
         finally:
             self._renewing.release()
 
-    def _follow(self) -> None:
-        for number, event in self._store.desk.list_events(self._events_cursor):
-            self._events_cursor = number
-            place = (event.review_id, event.slot)
-            match event.action:
-                case SlotOpened(purpose=purpose):
-                    self._opened.setdefault(place, (purpose, event.at))
-                case Committed():
-                    self._committed.setdefault(place, event)
-                case Finished():
-                    self._finished[place] = event
-                case Reopened():
-                    self._finished.pop(place, None)
-        # After the events: every review that one of them is of is in the list by now.
-        for number, item in self._store.desk.list_items(self._items_cursor):
-            self._items_cursor = number
-            self._items[item.review.id] = item
-
     def _load_documents(self, labels: Iterable[Label]) -> None:
         """Read the judge's levels and the rubrics behind `labels`, unless they are known."""
         labels = list(labels)
@@ -259,40 +233,12 @@ class Progress:
             document = self._store.find_document(sha256)
             self._rubrics[sha256] = Rubric.model_validate_json(document.text) if document else None
 
-    def _purpose_of(self, place: _Place) -> Purpose:
-        return self._opened[place][0] if place in self._opened else Purpose.FIRST
-
-    def _reviews(self) -> Iterable[tuple[_Place, DeskEvent]]:
-        """Return the commits of first and second reviews."""
-        for place, event in self._committed.items():
-            if self._purpose_of(place) in (Purpose.FIRST, Purpose.SECOND):
-                yield place, event
-
-    def _count_days(self, now: datetime) -> tuple[Day, ...]:
-        first = now.astimezone(UTC).date() - timedelta(days=_DAYS - 1)
-        kinds: dict[date, Counter[str]] = defaultdict(Counter)
-        people: dict[date, set[str]] = defaultdict(set)
-        seconds: dict[date, float] = defaultdict(float)
-        for event in (*self._committed.values(), *self._finished.values()):
-            day = event.at.astimezone(UTC).date()
-            if day >= first and isinstance(event.action, Committed | Finished):
-                kinds[day][event.action.kind] += 1
-                people[day].add(event.actor)
-                seconds[day] += event.action.seconds
-        days = (first + timedelta(days=offset) for offset in range(_DAYS))
-        return tuple(
-            Day(day, kinds[day]["committed"], kinds[day]["finished"], len(people[day]), seconds[day] / 3600)
-            for day in days
-        )
-
-    def _measure_waiting(self, now: datetime) -> Waiting:
+    def _measure_waiting(self, history: History, now: datetime) -> Waiting:
         decided = self._store.desk.list_decided_ids()
-        since = {(name, 0): item.review.opened_at for name, item in self._items.items()}
-        since |= {place: at for place, (_, at) in self._opened.items()}
         ages = [
-            max(now - at, timedelta())
-            for place, at in since.items()
-            if place[0] not in decided and place not in self._committed
+            max(now - since, timedelta())
+            for place, since in history.list_unassessed()
+            if place.review_id not in decided
         ]
         counts = Counter(next(name for name, limit in AGES if age < limit) for age in ages)
         return Waiting(
@@ -301,26 +247,16 @@ class Progress:
             by_age=tuple((name, counts[name]) for name, _ in AGES),
         )
 
-    def _measure_pace(self) -> Pace:
-        blind, final = [], []
-        for place, event in self._reviews():
-            blind.append(_seconds(event))
-            if place in self._finished:
-                final.append(_seconds(self._finished[place]))
-        return Pace(_median(blind), _median(final))
-
-    def _measure_changes(self) -> Changes:
+    def _measure_changes(self, history: History) -> Changes:
         answers = towards_judge = 0
         causes: Counter[Cause] = Counter()
-        for place, event in self._reviews():
-            finished = self._finished.get(place)
-            if finished is None:
+        for blind in history.list_reviews():
+            final = history.finished.get(blind.place)
+            if final is None:
                 continue
-            assert isinstance(event.action, Committed)
-            assert isinstance(finished.action, Finished)
-            draft = self._draft_of(place)
-            answers += len(event.action.assessment.answers)
-            for revision in finished.action.revisions:
+            draft = self._draft_of(blind.place, history)
+            answers += len(blind.what.assessment.answers)
+            for revision in final.what.revisions:
                 if revision.before != revision.after:
                     causes[revision.cause] += 1
                     towards_judge += revision.after is not None and revision.after == draft.get(
@@ -334,11 +270,11 @@ class Progress:
             by_cause={cause: causes[cause] for cause in Cause if causes[cause]},
         )
 
-    def _screen_fast_agreement(self) -> tuple[FastAgreement, ...]:
+    def _screen_fast_agreement(self, history: History) -> tuple[FastAgreement, ...]:
         reviews = [
-            (event.actor, _seconds(event), self._ends_with_draft(place))
-            for place, event in self._reviews()
-            if place in self._finished
+            (blind.actor, blind.what.seconds, self._ends_with_draft(final, history))
+            for blind in history.list_reviews()
+            if (final := history.finished.get(blind.place)) is not None
         ]
         if len(reviews) < MINIMUM:
             return ()
@@ -356,15 +292,13 @@ class Progress:
                 found.append(FastAgreement(account, share, theirs_share))
         return tuple(found)
 
-    def _ends_with_draft(self, place: _Place) -> bool:
-        draft, finished = self._draft_of(place), self._finished[place].action
-        assert isinstance(finished, Finished)
-        answers = finished.assessment.answers
+    def _ends_with_draft(self, final: Happening[Finished], history: History) -> bool:
+        draft, answers = self._draft_of(final.place, history), final.what.assessment.answers
         compared = [answers[name].level == level for name, level in draft.items() if name in answers]
         return bool(compared) and all(compared)
 
-    def _draft_of(self, place: _Place) -> dict[str, int]:
-        item = self._items.get(place[0])
+    def _draft_of(self, place: PlaceId, history: History) -> dict[str, int]:
+        item = history.items.get(place.review_id)
         return self._drafts.get(item.review.grading_id, {}) if item else {}
 
 
@@ -373,11 +307,34 @@ def _require_sight(viewer: Account) -> None:
         raise DeskError("forbidden", "your role does not see the figures of everybody", "ask a lead")
 
 
+def _count_days(history: History, now: datetime) -> tuple[Day, ...]:
+    first = now.astimezone(UTC).date() - timedelta(days=_DAYS - 1)
+    kinds: dict[date, Counter[str]] = defaultdict(Counter)
+    people: dict[date, set[str]] = defaultdict(set)
+    seconds: dict[date, float] = defaultdict(float)
+    happenings: list[Happening[Committed] | Happening[Finished]]
+    happenings = [*history.committed.values(), *history.finished.values()]
+    for done in happenings:
+        day = done.at.astimezone(UTC).date()
+        if day >= first:
+            kinds[day][done.what.kind] += 1
+            people[day].add(done.actor)
+            seconds[day] += done.what.seconds
+    days = (first + timedelta(days=offset) for offset in range(_DAYS))
+    return tuple(
+        Day(day, kinds[day]["committed"], kinds[day]["finished"], len(people[day]), seconds[day] / 3600)
+        for day in days
+    )
+
+
+def _measure_pace(history: History) -> Pace:
+    blind = list(history.list_reviews())
+    final = [history.finished[done.place] for done in blind if done.place in history.finished]
+    return Pace(
+        _median([done.what.seconds for done in blind]), _median([done.what.seconds for done in final])
+    )
+
+
 def _median(values: Sequence[float]) -> Estimate:
     n = len(values)
     return Estimate(median(values), n) if n >= MINIMUM else proportion(0, n)
-
-
-def _seconds(event: DeskEvent) -> float:
-    assert isinstance(event.action, Committed | Finished)
-    return event.action.seconds

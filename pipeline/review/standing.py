@@ -26,11 +26,17 @@ def describe_queue(floor: Floor, drawing: Drawing, account: Account) -> QueueSta
         held = [slot for slot in floor.board.held.values() if slot.holder != account.name]
         begun = floor.board.list_begun(account.name)
         finished = floor.board.list_finished(account.name)
+        could_be_served = waiting.total() + adjudications
+        # A gold item takes nothing from the queue; a count that stays would tell that it was one.
+        gold = sum(
+            slot.purpose is Purpose.GOLD and slot.claimed_at is not None and slot.claimed_at >= midnight
+            for slot in (*begun, *finished)
+        )
         return QueueState(
-            waiting=waiting.total() + adjudications,
+            waiting=max(could_be_served - gold, min(could_be_served, 1)),
             held=len(held),
             held_until=min((slot.lease_until for slot in held if slot.lease_until), default=None),
-            second=waiting[Purpose.SECOND],
+            second=drawing.count_seconds(),
             adjudication=sum(1 for _ in drawing.list_differing()),
             mine=tuple(floor.show(slot) for slot in begun),
             done_today=sum(1 for slot in finished if slot.final and slot.final.at >= midnight),

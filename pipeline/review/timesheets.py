@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,10 +11,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from pipeline.review.errors import DeskError
+from pipeline.review.history import Follower
 from pipeline.review.permissions import Permission, may
 from pipeline.review.spreadsheets import to_csv
 from pipeline.store import Store
-from pipeline.types import Account, Activity, Committed, Finished, Purpose, SlotOpened
+from pipeline.types import Account, Activity, Purpose
 
 __all__ = [
     "ENOUGH",
@@ -29,6 +29,7 @@ __all__ = [
     "count_active_seconds",
     "export_timesheet",
     "make_timesheet",
+    "name_week",
     "read_all_timesheets",
     "read_timesheet",
 ]
@@ -101,8 +102,7 @@ class Week:
     @property
     def name(self) -> str:
         """The week by ISO 8601, such as ``2026-W49``."""
-        year, number, _ = self.monday.isocalendar()
-        return f"{year}-W{number:02}"
+        return name_week(self.monday)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,12 @@ class Timesheet:
     def seconds(self) -> float:
         """Active seconds of all weeks."""
         return sum(week.seconds for week in self.weeks)
+
+
+def name_week(day: date) -> str:
+    """Return the week of a day by ISO 8601."""
+    year, number, _ = day.isocalendar()
+    return f"{year}-W{number:02}"
 
 
 def read_timesheet(store: Store, account: Account, since: date | None = None) -> Timesheet:
@@ -202,19 +208,12 @@ class TaskPace:
 class Pace:
     """How long reviews take, in aggregate.
 
-    Keep one per desk, it reads every event once; any number of threads may use it.
+    Any number of threads may use it.
     """
 
-    def __init__(self, store: Store) -> None:
-        """Follow the events of `store`."""
-        self._records = store.desk
-        self._lock = threading.Lock()
-        self._cursor = 0
-        self._items_cursor = 0
-        self._tasks: dict[str, str] = {}
-        self._purposes: dict[tuple[str, int], Purpose] = {}
-        self._blind: dict[tuple[str, int, str], float] = {}
-        self._final: dict[tuple[str, int, str], float] = {}
+    def __init__(self, store: Store, follower: Follower | None = None) -> None:
+        """Read from `store`, whose events `follower` follows."""
+        self._follower = follower or Follower(store)
 
     def compare(self, account: Account) -> list[TaskPace]:
         """Return, per task, how long everybody takes and how long `account` does, by task.
@@ -224,16 +223,17 @@ class Pace:
         everybody: dict[str, list[float]] = defaultdict(list)
         mine: dict[str, list[float]] = defaultdict(list)
         people: dict[str, set[str]] = defaultdict(set)
-        with self._lock:
-            self._follow()
-            for place, seconds in self._blind.items():
-                review_id, _, name = place
-                seconds += self._final.get(place, 0.0)
-                task_id = self._tasks.get(review_id, "")
-                everybody[task_id].append(seconds)
-                people[task_id].add(name)
-                if name == account.name:
-                    mine[task_id].append(seconds)
+        history = self._follower.read()
+        for place, blind in history.committed.items():
+            if history.purpose_of(place) in _OTHER_WORK:
+                continue
+            item, final = history.items.get(place.review_id), history.finished.get(place)
+            task_id = item.task_id if item else ""
+            seconds = blind.what.seconds + (final.what.seconds if final else 0.0)
+            everybody[task_id].append(seconds)
+            people[task_id].add(blind.actor)
+            if blind.actor == account.name:
+                mine[task_id].append(seconds)
         return [
             TaskPace(
                 task_id=task_id,
@@ -246,22 +246,6 @@ class Pace:
             )
             for task_id, seconds in sorted(everybody.items())
         ]
-
-    def _follow(self) -> None:
-        for number, event in self._records.list_events(self._cursor):
-            self._cursor = number
-            place = (event.review_id, event.slot, event.actor)
-            match event.action:
-                case SlotOpened(purpose=purpose):
-                    self._purposes[place[:2]] = purpose
-                case Committed(seconds=seconds) if self._purposes.get(place[:2]) not in _OTHER_WORK:
-                    self._blind[place] = seconds
-                case Finished(seconds=seconds):
-                    self._final[place] = seconds
-        # After the events: every review that one of them is of is in the list by now.
-        for number, item in self._records.list_items(self._items_cursor):
-            self._items_cursor = number
-            self._tasks[item.review.id] = item.task_id
 
 
 def _make_day(day: date, stretches: list[Activity]) -> Day:

@@ -13,7 +13,7 @@ from pipeline.review.exchange import import_answers
 from pipeline.review.exchange.argilla import read_responses
 from pipeline.review.exchange.label_studio import read_annotations
 from pipeline.review.exports import MEDIA_TYPES, Format, export_labels
-from pipeline.review.labels import Label, Labels
+from pipeline.review.labels import Label
 from pipeline.review.permissions import Permission
 from pipeline.types import Account, Frozen
 from pipeline.types.visible import show_controls
@@ -22,7 +22,7 @@ from pipeline.web.api.paging import Cursor, Page, paginate
 from pipeline.web.api.refusals import refusals
 from pipeline.web.api.routing import make_router
 from pipeline.web.context import context_of
-from pipeline.web.services import service
+from pipeline.web.services import labels_in
 
 __all__ = ["router"]
 
@@ -71,7 +71,7 @@ def list_labels(
     limit: Annotated[int, Query(ge=1, le=1000, description="Longest page.")] = 200,
 ) -> Page[Label]:
     """One row per criterion, oldest first: blind levels only, the only ones that statistics use."""
-    labels = _labels(request)
+    labels = labels_in(request.app)
     return paginate(
         labels.read(),
         (lambda label: label) if names else labels.hide_rater,
@@ -101,7 +101,7 @@ def export_file(
     names: Names = False,
 ) -> Response:
     """The same rows as the list, whole."""
-    labels = _labels(request)
+    labels = labels_in(request.app)
     found = labels.read() if names else [labels.hide_rater(label) for label in labels.read()]
     return Response(
         export_labels(found, format),
@@ -130,10 +130,6 @@ def import_labels(request: Request, account: Lead, asked: ImportRequest) -> Impo
         ],
         more_refused=max(0, len(result.bad) - _MOST_LISTED),
     )
-
-
-def _labels(request: Request) -> Labels:
-    return service(request, Labels, lambda context: Labels(context.store))
 
 
 def _key(label: Label) -> str:

@@ -60,7 +60,7 @@ class Queue(Frozen):
     waiting: int = Field(description="Items that this person could be served now.")
     held: int = Field(description="Items that others hold.")
     held_until: datetime | None = Field(description="When the first of these is freed at the latest.")
-    second: int = Field(description="Second reviews among those waiting.")
+    second: int = Field(description="Second reviews that are not committed yet, whoever does them.")
     adjudication: int = Field(description="Reviews that wait for an adjudicator.")
     mine: list[PlaceView] = Field(description="What this person has begun.")
     recent: list[PlaceView] = Field(description="What this person finished last, newest first.")

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, date, datetime
-from threading import Lock
-from time import monotonic
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse
 
 from pipeline.review.permissions import Permission
-from pipeline.review.progress import Progress, Report
-from pipeline.types import Account, Cause
+from pipeline.types import Cause
 from pipeline.web.access import Here, allow
-from pipeline.web.context import Context
 from pipeline.web.progress_lists import Listed, ProgressLists
 from pipeline.web.rendering import render
-from pipeline.web.services import service
+from pipeline.web.services import follower_in, progress_in, service
 
 __all__ = ["router"]
 
 router = APIRouter(dependencies=[allow(Permission.SEE_PROGRESS)], include_in_schema=False)
 
-#: For how long a report is shown before it is made again, in seconds: its intervals take a while.
-_FRESH: Final = 10.0
 _PAGE: Final = 200
 
 Kind = Literal["committed", "finished", "waiting", "people", "judge", "imported", "changed", "audit"]
@@ -34,8 +27,7 @@ Kind = Literal["committed", "finished", "waiting", "people", "judge", "imported"
 @router.get("/progress")
 def show_progress(request: Request, account: Here) -> HTMLResponse:
     """Show throughput, what waits, agreement, changes, gold items and audits."""
-    reports = service(request, _Reports, _Reports)
-    return render(request, "progress.html", report=reports.read(account))
+    return render(request, "progress.html", report=progress_in(request.app).recall(account))
 
 
 @router.get("/progress/reviews")
@@ -53,7 +45,9 @@ def list_reviews(
     start: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> HTMLResponse:
     """List the reviews behind a number; where levels are told, of decided reviews only."""
-    lists = service(request, ProgressLists, lambda context: ProgressLists(context.store))
+    lists = service(
+        request, ProgressLists, lambda context: ProgressLists(context.store, follower_in(request.app))
+    )
     now = datetime.now(UTC)
     found: list[Listed]
     match kind:
@@ -94,22 +88,6 @@ _TITLES: Final[dict[str, str]] = {
     "changed": "Levels changed after the judge's were seen",
     "audit": "Audits",
 }
-
-
-class _Reports:
-    """The newest report, made again once it is old; everybody who looks meanwhile gets the same."""
-
-    def __init__(self, context: Context, clock: Callable[[], float] = monotonic) -> None:
-        self._progress = Progress(context.store)
-        self._clock = clock
-        self._lock = Lock()
-        self._made: tuple[float, Report] | None = None
-
-    def read(self, account: Account) -> Report:
-        with self._lock:
-            if self._made is None or self._clock() - self._made[0] > _FRESH:
-                self._made = (self._clock(), self._progress.measure(account))
-            return self._made[1]
 
 
 def _query_without_start(request: Request) -> str:

@@ -21,7 +21,7 @@ from pipeline.review.timesheets import (
 from pipeline.web.access import Here, allow
 from pipeline.web.context import context_of
 from pipeline.web.rendering import render
-from pipeline.web.services import service
+from pipeline.web.services import follower_in
 
 __all__ = ["router"]
 
@@ -33,12 +33,13 @@ Since = Annotated[date | None, Query(description="First day.")]
 @router.get("/timesheet", dependencies=[allow(Permission.REVIEW)])
 def show_timesheet(request: Request, account: Here) -> HTMLResponse:
     """Show one's own days and weeks, how long tasks take, and how one agrees with known levels."""
+    store, follower = context_of(request).store, follower_in(request.app)
     return render(
         request,
         "timesheet.html",
-        sheet=read_timesheet(context_of(request).store, account),
-        pace=service(request, Pace, lambda context: Pace(context.store)).compare(account),
-        accuracy=service(request, Gold, lambda context: Gold(context.store)).own_accuracy(account),
+        sheet=read_timesheet(store, account),
+        pace=Pace(store, follower).compare(account),
+        accuracy=Gold(store, follower).own_accuracy(account),
         enough=ENOUGH,
         enough_people=ENOUGH_PEOPLE,
         idle_seconds=context_of(request).desk.settings().idle_seconds,

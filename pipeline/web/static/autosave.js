@@ -4,6 +4,13 @@ const PAUSE = 700;
 const BEAT = 30_000;
 const RETRY = 5_000;
 
+// What somebody wrote of all that a form sends.
+function written(body) {
+  const kept = new URLSearchParams(body);
+  for (const name of ["csrf", "key", "lease_id", "revision", "rubric", "seconds", "shown_mode"]) kept.delete(name);
+  return kept;
+}
+
 export class Autosave {
   constructor(page) {
     this.page = page;
@@ -20,12 +27,13 @@ export class Autosave {
     this.stopped = false;
     this.lastBeat = Date.now();
     const left = this.readBackup();
-    if (left && this.page.form) this.page.offerBackup(left);
+    if (left && this.page.form && left.toString() !== written(this.page.fields()).toString()) this.page.offerBackup(left);
     else this.dropBackup();
   }
 
   touch() {
     this.dirty = true;
+    this.keepBackup(this.page.fields());
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.save(), PAUSE);
   }
@@ -40,9 +48,15 @@ export class Autosave {
     if (this.saving) await this.saving;
   }
 
+  // Resolves to whether the server has everything that was written.
+  async flush() {
+    await this.settle();
+    return !this.dirty || this.save();
+  }
+
   save() {
-    if (this.stopped || !this.page.form) return Promise.resolve();
-    if (this.saving) return this.saving.then(() => (this.dirty ? this.save() : undefined));
+    if (this.stopped || !this.page.form) return Promise.resolve(!this.dirty);
+    if (this.saving) return this.saving.then((kept) => (this.dirty ? this.save() : kept));
     this.saving = this.send().finally(() => (this.saving = null));
     return this.saving;
   }
@@ -61,22 +75,25 @@ export class Autosave {
       this.dirty = true;
       page.say("not saved yet: the server does not answer; your text is kept in this browser");
       this.timer = setTimeout(() => this.save(), RETRY);
-      return;
+      return false;
     }
     const said = await answer.json().catch(() => ({ code: "unclear", message: "the server's answer cannot be read", remedy: "" }));
     if (!answer.ok) {
       this.refused(said);
-      return;
+      return false;
     }
     page.set("revision", said.revision);
     page.set("lease_id", said.lease_id ?? "");
     page.lease.renew(said.lease_until);
     page.say(`saved ${new Date(said.saved_at).toLocaleTimeString([], { hour12: false })}`);
     if (!this.dirty) this.dropBackup();
+    return true;
   }
 
   refused(said) {
     this.page.say("not saved");
+    // Of a lease that is lost the draft is kept all the same.
+    this.dirty = said.code !== "lease_lost";
     // What is wrong with one field is right again after the next change; the rest waits for the person.
     this.stopped = said.code !== "invalid";
     this.page.refuse(said);
@@ -99,10 +116,8 @@ export class Autosave {
   }
 
   keepBackup(body) {
-    const kept = new URLSearchParams(body);
-    for (const name of ["csrf", "key", "lease_id", "rubric", "seconds", "shown_mode"]) kept.delete(name);
     try {
-      localStorage.setItem(this.backupKey, kept.toString());
+      localStorage.setItem(this.backupKey, written(body).toString());
     } catch {
       // A full or closed storage leaves the server's copy alone.
     }

@@ -64,14 +64,14 @@ const page = {
     const buttons = [];
     if (said.code === "stale_revision") {
       buttons.push(
-        button("Let this window count", () => autosave.resume(said.revision).then(clearMessages)),
+        button("Let this window count", () => autosave.resume(said.revision).then(clearIf)),
         button("Take the other version", () => load(this.base)),
         link("Look at it in a new tab", this.base),
       );
     } else if (away) {
-      buttons.push(link("Log in in a new tab", this.root.dataset.login), button("Then save again", () => autosave.resume().then(clearMessages)));
+      buttons.push(link("Log in in a new tab", this.root.dataset.login), button("Then save again", () => autosave.resume().then(clearIf)));
     } else if (said.code !== "invalid") {
-      buttons.push(button("Try again", () => autosave.resume().then(clearMessages)));
+      buttons.push(button("Try again", () => autosave.resume().then(clearIf)));
     }
     message("bad", words, buttons);
   },
@@ -130,10 +130,14 @@ function clearMessages() {
   document.getElementById("messages").replaceChildren();
 }
 
+function clearIf(kept) {
+  if (kept) clearMessages();
+}
+
 function restore(left) {
   for (const [name, value] of left) {
     const field = page.form.elements.namedItem(name);
-    if (!field || name === "revision" || name === "stage") continue;
+    if (!field || name === "stage") continue;
     // Of fields that are there several times, such as comments, the server's stay.
     if (field instanceof RadioNodeList && !(field[0]?.type === "radio")) continue;
     field.value = value;
@@ -211,8 +215,10 @@ async function send(form, submitter) {
   if (busy) return;
   busy = true;
   try {
-    await autosave.settle();
     const own = form === page.form;
+    // What another form leads away from is kept first.
+    if (own) await autosave.settle();
+    else if (!(await autosave.flush())) return;
     const body = own ? page.fields(submitter) : new URLSearchParams(new FormData(form, submitter));
     const answer = await page.post(submitter?.getAttribute("formaction") || form.getAttribute("action"), body);
     if (answer.headers.get("content-type")?.startsWith("application/json")) {
@@ -378,5 +384,7 @@ document.addEventListener("click", (event) => {
 });
 
 window.addEventListener("pagehide", () => autosave.leave());
-window.addEventListener("popstate", () => load(location.href));
+window.addEventListener("popstate", async () => {
+  if (await autosave.flush()) load(location.href);
+});
 mount();
