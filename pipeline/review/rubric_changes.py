@@ -43,7 +43,7 @@ def list_rubric_changes(
     """Return the wishes of the last weeks by the week's name, the newest first."""
     oldest = now - timedelta(weeks=_WEEKS)
     weeks: dict[str, list[RubricChange]] = defaultdict(list)
-    for place, done in reversed(history.committed.items()):
+    for place, done in reversed(list(history.committed.items())):
         if done.at < oldest or not done.what.rubric_change.strip():
             continue
         item, rubric = history.items.get(place.review_id), rubrics.get(done.what.rubric)

@@ -21,8 +21,8 @@ from pipeline.web.access import allow
 from pipeline.web.assessment_form import read_assessment, read_number, read_seconds, read_text
 from pipeline.web.context import context_of
 from pipeline.web.evidence import Evidence, fact_anchor
-from pipeline.web.reading import reading_of
 from pipeline.web.rendering import link
+from pipeline.web.services import reading_of
 
 __all__ = [
     "CriterionRow",
@@ -119,7 +119,7 @@ def _link_evidence(criterion: Criterion, evidence: Evidence) -> Iterator[tuple[s
 
 def common_values(request: Request, account: Account, place: Place, mode: str) -> dict[str, Any]:
     """Return what both pages of an item are made of; nothing of it tells why the item is here."""
-    context, reading = context_of(request), reading_of(request)
+    context, reading = context_of(request), reading_of(request.app)
     item = place.item
     exhibits = reading.exhibits(item)
     base = f"/review/{item.review.id}/{place.slot}"

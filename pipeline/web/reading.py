@@ -6,13 +6,13 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
-from fastapi import Request
 from jinja2 import Environment
 from markupsafe import Markup
 
 from pipeline.report.collect import Collector, Detail
 from pipeline.report.error_figure import draw_errors
 from pipeline.review.errors import DeskError
+from pipeline.review.history import Follower
 from pipeline.store import DeskItem
 from pipeline.types import Rubric, Task
 from pipeline.web.code_view import (
@@ -24,10 +24,10 @@ from pipeline.web.code_view import (
     render_code,
     render_diff,
 )
-from pipeline.web.context import Context, context_of
+from pipeline.web.context import Context
 from pipeline.web.evidence import Evidence, collect_evidence
 
-__all__ = ["Exhibits", "Reading", "reading_of"]
+__all__ = ["Exhibits", "Reading"]
 
 #: HTML kept in memory, in characters, and submissions.
 _MOST_CHARACTERS: Final = 100_000_000
@@ -58,10 +58,11 @@ class Exhibits:
 class Reading:
     """Loads and renders what reviewers read; any number of threads may use it."""
 
-    def __init__(self, context: Context, environment: Environment) -> None:
-        """Read from the store of `context`; `environment` has the templates."""
+    def __init__(self, context: Context, environment: Environment, follower: Follower) -> None:
+        """Read from the store of `context`, whose events `follower` follows; `environment` has templates."""
         self._store, self._desk = context.store, context.desk
         self._environment = environment
+        self._follower = follower
         self._collector = Collector(context.store)
         self._rendered = Cache(_MOST_CHARACTERS)
         self._exhibits: OrderedDict[str, Exhibits] = OrderedDict()
@@ -137,7 +138,7 @@ class Reading:
         author = self._desk.pseudonym(item.review.id)
         earlier = [
             other
-            for _, other in self._store.desk.list_items()
+            for other in self._follower.read().items.values()
             if other.task_id == item.task_id
             and other.review.opened_at < item.review.opened_at
             and other.submission_id != item.submission_id
@@ -147,12 +148,3 @@ class Reading:
             return None
         newest = max(earlier, key=lambda other: other.review.opened_at)
         return self._store.load_submission(newest.submission_id).code
-
-
-def reading_of(request: Request) -> Reading:
-    """Return the reading of the application that serves `request`."""
-    state = request.app.state
-    if not hasattr(state, "reading"):
-        state.reading = Reading(context_of(request), state.environment)
-    found: Reading = state.reading
-    return found

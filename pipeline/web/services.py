@@ -1,4 +1,4 @@
-"""Services that remember what they read and are therefore kept: one of each per application, made at first use."""
+"""Services that remember what they read: an application keeps one of each, made when first asked for."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Final, TypeVar
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 
 from pipeline.review.history import Follower
 from pipeline.review.labels import Labels
 from pipeline.review.norming import Norming
 from pipeline.review.progress import Progress
+from pipeline.review.saved_comments import SavedComments
+from pipeline.web.batch_figures import BatchFigures
 from pipeline.web.context import Context
+from pipeline.web.progress_lists import ProgressLists
+from pipeline.web.reading import Reading
 
-__all__ = ["follower_in", "keep", "labels_in", "norming_of", "progress_in", "service"]
+__all__ = [
+    "batch_figures_of",
+    "follower_of",
+    "labels_of",
+    "norming_of",
+    "progress_lists_of",
+    "progress_of",
+    "reading_of",
+    "saved_comments_of",
+]
 
 Service = TypeVar("Service")
 
@@ -22,36 +35,50 @@ Service = TypeVar("Service")
 _MAKING: Final = RLock()
 
 
-def keep(app: FastAPI, kind: type[Service], make: Callable[[Context], Service]) -> Service:
-    """Return the one `kind` of `app`, which `make` makes when it is first asked for."""
+def batch_figures_of(app: FastAPI) -> BatchFigures:
+    """Return the figures of batches."""
+    return _keep(app, BatchFigures, lambda context: BatchFigures(context.store))
+
+
+def follower_of(app: FastAPI) -> Follower:
+    """Return what reads the events for all figures."""
+    return _keep(app, Follower, lambda context: Follower(context.store))
+
+
+def labels_of(app: FastAPI) -> Labels:
+    """Return the labels."""
+    return _keep(app, Labels, lambda context: Labels(context.store, follower_of(app)))
+
+
+def norming_of(app: FastAPI) -> Norming:
+    """Return the norming sessions."""
+    return _keep(app, Norming, lambda context: Norming(context.store, context.desk))
+
+
+def progress_of(app: FastAPI) -> Progress:
+    """Return progress and agreement."""
+    return _keep(app, Progress, lambda context: Progress(context.store, follower_of(app)))
+
+
+def progress_lists_of(app: FastAPI) -> ProgressLists:
+    """Return the reviews behind the numbers of progress."""
+    return _keep(app, ProgressLists, lambda context: ProgressLists(context.store, follower_of(app)))
+
+
+def reading_of(app: FastAPI) -> Reading:
+    """Return what reviewers read."""
+    return _keep(app, Reading, lambda context: Reading(context, app.state.environment, follower_of(app)))
+
+
+def saved_comments_of(app: FastAPI) -> SavedComments:
+    """Return the saved comments."""
+    return _keep(app, SavedComments, lambda context: SavedComments(context.store))
+
+
+def _keep(app: FastAPI, kind: type[Service], make: Callable[[Context], Service]) -> Service:
     name = f"service_{kind.__qualname__}"
     with _MAKING:
         if not hasattr(app.state, name):
             setattr(app.state, name, make(app.state.context))
         found: Service = getattr(app.state, name)
     return found
-
-
-def service(request: Request, kind: type[Service], make: Callable[[Context], Service]) -> Service:
-    """Return the one `kind` of the application that serves `request`."""
-    return keep(request.app, kind, make)
-
-
-def follower_in(app: FastAPI) -> Follower:
-    """Return what reads the events for all figures of `app`."""
-    return keep(app, Follower, lambda context: Follower(context.store))
-
-
-def labels_in(app: FastAPI) -> Labels:
-    """Return the labels of `app`."""
-    return keep(app, Labels, lambda context: Labels(context.store, follower_in(app)))
-
-
-def progress_in(app: FastAPI) -> Progress:
-    """Return the figures of `app`."""
-    return keep(app, Progress, lambda context: Progress(context.store, follower_in(app)))
-
-
-def norming_of(request: Request) -> Norming:
-    """Return the application's norming sessions."""
-    return service(request, Norming, lambda context: Norming(context.store, context.desk))

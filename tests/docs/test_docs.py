@@ -163,7 +163,7 @@ QUERIES = re.findall(r"```sql\n(.*?)```", (DOCS / "store.md").read_text(), re.DO
 def test_a_query_for_analysts_runs_on_a_snapshot(graded: Path, query: str) -> None:
     with duckdb.connect(str(graded), read_only=True) as connection:
         rows = connection.execute(query).fetchall()
-    assert rows or "decisions" in query
+    assert rows or re.search("decisions|desk_events", query)
 
 
 def test_the_first_query_counts_each_verdict_once(graded: Path) -> None:

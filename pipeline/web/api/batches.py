@@ -16,9 +16,8 @@ from pipeline.web.access import allow
 from pipeline.web.api.paging import Cursor, Limit, Page, paginate
 from pipeline.web.api.refusals import refusals
 from pipeline.web.api.routing import make_router
-from pipeline.web.batch_figures import BatchFigures
 from pipeline.web.context import context_of
-from pipeline.web.services import service
+from pipeline.web.services import batch_figures_of
 
 __all__ = ["router"]
 
@@ -72,7 +71,7 @@ def describe_batch(
     batch_id: Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,100}$", description="Id of a batch.")],
 ) -> BatchCounts:
     """Counts per state, verdict and task, of at most some seconds ago."""
-    figures = service(request, BatchFigures, lambda context: BatchFigures(context.store))
+    figures = batch_figures_of(request.app)
     try:
         sections = figures.count(batch_id)
     except KeyError:

@@ -8,13 +8,12 @@ from fastapi import Path, Query, Request
 from pydantic import Field
 
 from pipeline.review.permissions import Permission
-from pipeline.review.saved_comments import SavedComments
 from pipeline.types import Account, Frozen, SavedComment
 from pipeline.web.access import allow
 from pipeline.web.api.paging import Cursor, Limit, Page, paginate
 from pipeline.web.api.refusals import refusals
 from pipeline.web.api.routing import make_router
-from pipeline.web.services import service
+from pipeline.web.services import saved_comments_of
 
 __all__ = ["router"]
 
@@ -53,7 +52,7 @@ def list_comments(
     request: Request, account: Reviewer, cursor: Cursor = None, limit: Limit = 50
 ) -> Page[Remark]:
     """The caller's own, and everybody's."""
-    kept = _comments(request).list(account)
+    kept = saved_comments_of(request.app).list(account)
     return paginate(kept, _show, key=lambda comment: comment.id, cursor=cursor, limit=limit)
 
 
@@ -66,7 +65,9 @@ def suggest(
     task_id: Annotated[str, Query(max_length=200, description="Of the submission under review.")] = "",
 ) -> Suggestions:
     """At most 20: those about the task first, among these the most used."""
-    return Suggestions(items=[_show(comment) for comment in _comments(request).suggest(account, task_id)])
+    return Suggestions(
+        items=[_show(comment) for comment in saved_comments_of(request.app).suggest(account, task_id)]
+    )
 
 
 @router.post(
@@ -78,7 +79,9 @@ def suggest(
 )
 def add_comment(request: Request, account: Reviewer, asked: RemarkRequest) -> Remark:
     """One with the same words for the same task is there already, and returned."""
-    return _show(_comments(request).save(account, asked.text, task_id=asked.task_id, shared=asked.shared))
+    return _show(
+        saved_comments_of(request.app).save(account, asked.text, task_id=asked.task_id, shared=asked.shared)
+    )
 
 
 @router.put(
@@ -92,7 +95,7 @@ def change_comment(
 ) -> Remark:
     """One's own; leads change what is everybody's."""
     return _show(
-        _comments(request).save(
+        saved_comments_of(request.app).save(
             account, asked.text, task_id=asked.task_id, shared=asked.shared, comment_id=comment_id
         )
     )
@@ -107,7 +110,7 @@ def change_comment(
 )
 def delete_comment(request: Request, account: Reviewer, comment_id: CommentId) -> None:
     """One's own; leads delete what is everybody's."""
-    _comments(request).delete(account, comment_id)
+    saved_comments_of(request.app).delete(account, comment_id)
 
 
 @router.post(
@@ -118,11 +121,7 @@ def delete_comment(request: Request, account: Reviewer, comment_id: CommentId) -
 )
 def use_comment(request: Request, account: Reviewer, comment_id: CommentId) -> Remark:
     """To be sent when it is put into an assessment: what is used most is suggested first."""
-    return _show(_comments(request).use(account, comment_id))
-
-
-def _comments(request: Request) -> SavedComments:
-    return service(request, SavedComments, lambda context: SavedComments(context.store))
+    return _show(saved_comments_of(request.app).use(account, comment_id))
 
 
 def _show(comment: SavedComment) -> Remark:

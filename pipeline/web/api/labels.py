@@ -22,7 +22,7 @@ from pipeline.web.api.paging import Cursor, Page, paginate
 from pipeline.web.api.refusals import refusals
 from pipeline.web.api.routing import make_router
 from pipeline.web.context import context_of
-from pipeline.web.services import labels_in
+from pipeline.web.services import labels_of
 
 __all__ = ["router"]
 
@@ -71,7 +71,7 @@ def list_labels(
     limit: Annotated[int, Query(ge=1, le=1000, description="Longest page.")] = 200,
 ) -> Page[Label]:
     """One row per criterion, oldest first: blind levels only, the only ones that statistics use."""
-    labels = labels_in(request.app)
+    labels = labels_of(request.app)
     return paginate(
         labels.read(),
         (lambda label: label) if names else labels.hide_rater,
@@ -101,7 +101,7 @@ def export_file(
     names: Names = False,
 ) -> Response:
     """The same rows as the list, whole."""
-    labels = labels_in(request.app)
+    labels = labels_of(request.app)
     found = labels.read() if names else [labels.hide_rater(label) for label in labels.read()]
     return Response(
         export_labels(found, format),

@@ -18,8 +18,8 @@ from pipeline.web.access import Here, allow
 from pipeline.web.context import Context, context_of
 from pipeline.web.forms import FormValues
 from pipeline.web.picks import CAUSES, AdjudicationDraft, Reading, list_choices, read_picks
-from pipeline.web.reading import reading_of
 from pipeline.web.rendering import link, render
+from pipeline.web.services import reading_of
 
 __all__ = ["router"]
 
@@ -131,7 +131,7 @@ def _page(
     review_id = place.item.review.id
     rubric = context.desk.rubric_of(review_id)
     others = context.desk.others(account, review_id)
-    reading = reading_of(request)
+    reading = reading_of(request.app)
     exhibits = reading.exhibits(place.item)
     mode = values.get("mode") or values.get("shown_mode") or "submission"
     return render(

@@ -14,10 +14,9 @@ from pipeline.review.permissions import Permission, may
 from pipeline.store import GradingSummary
 from pipeline.types import Account
 from pipeline.web.access import Here, allow
-from pipeline.web.batch_figures import BatchFigures
 from pipeline.web.context import context_of
 from pipeline.web.rendering import render
-from pipeline.web.services import service
+from pipeline.web.services import batch_figures_of
 
 __all__ = ["router"]
 
@@ -32,7 +31,7 @@ _NO_VERDICT: Final = "none yet"
 def list_batches(request: Request, account: Here) -> HTMLResponse:
     """Show the newest batches with where their inputs stand."""
     batches = context_of(request).store.list_batches(_LISTED_BATCHES)
-    counted = _figures_of(request).count_some([batch.id for batch in batches])
+    counted = batch_figures_of(request.app).count_some([batch.id for batch in batches])
     return render(request, "batches.html", batches=batches, counted=counted, limit=_LISTED_BATCHES)
 
 
@@ -53,7 +52,7 @@ def show_batch(request: Request, account: Here, batch_id: str) -> HTMLResponse:
 def show_checks(request: Request, account: Here, batch_id: str) -> HTMLResponse:
     """Show how far submissions came, what checks said, and which levels were given."""
     _count(request, batch_id)
-    depth = _figures_of(request).count_deep(batch_id)
+    depth = batch_figures_of(request.app).count_deep(batch_id)
     return render(request, "batch_checks.html", depth=depth, drafts=_sees_drafts(account))
 
 
@@ -94,13 +93,9 @@ def list_gradings(
     )
 
 
-def _figures_of(request: Request) -> BatchFigures:
-    return service(request, BatchFigures, lambda context: BatchFigures(context.store))
-
-
 def _count(request: Request, batch_id: str) -> Sections:
     try:
-        return _figures_of(request).count(batch_id)
+        return batch_figures_of(request.app).count(batch_id)
     except KeyError:
         raise DeskError(
             "unknown", "there is no batch with that id", "choose one from the list of batches"

@@ -9,10 +9,9 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from pipeline.review.errors import DeskError
 from pipeline.review.permissions import Permission
-from pipeline.review.saved_comments import SavedComments
 from pipeline.web.access import Here, allow
 from pipeline.web.rendering import link, render
-from pipeline.web.services import service
+from pipeline.web.services import saved_comments_of
 
 __all__ = ["router"]
 
@@ -28,7 +27,7 @@ def list_comments(
     request: Request, account: Here, edit: Annotated[str, Query(max_length=100)] = ""
 ) -> HTMLResponse:
     """Show one's own comments and everybody's, with a form to add one or to change the one in `edit`."""
-    edited = next((one for one in _comments(request).list(account) if one.id == edit), None)
+    edited = next((one for one in saved_comments_of(request.app).list(account) if one.id == edit), None)
     return _page(request, account, {"text": edited.text, "task_id": edited.task_id} if edited else {}, edit)
 
 
@@ -43,7 +42,7 @@ def save_comment(
 ) -> Response:
     """Add a comment, or change one."""
     try:
-        _comments(request).save(
+        saved_comments_of(request.app).save(
             account, text, task_id=task_id.strip(), shared=bool(shared), comment_id=comment_id or None
         )
     except DeskError as error:
@@ -55,7 +54,7 @@ def save_comment(
 @router.post("/comments/{comment_id}/delete")
 def delete_comment(request: Request, account: Here, comment_id: str) -> Response:
     """Offer a comment no longer."""
-    _comments(request).delete(account, comment_id)
+    saved_comments_of(request.app).delete(account, comment_id)
     return RedirectResponse(link(request, "/comments"), 303)
 
 
@@ -64,7 +63,7 @@ def suggest_comments(
     request: Request, account: Here, task: Annotated[str, Query(max_length=200)] = ""
 ) -> JSONResponse:
     """Return the comments most likely wanted while reviewing a submission to `task`."""
-    found = _comments(request).suggest(account, task)
+    found = saved_comments_of(request.app).suggest(account, task)
     return JSONResponse(
         {"comments": [{"id": one.id, "text": one.text, "shared": not one.owner} for one in found]}
     )
@@ -73,18 +72,14 @@ def suggest_comments(
 @router.post("/comments/{comment_id}/use")
 def use_comment(request: Request, account: Here, comment_id: str) -> JSONResponse:
     """Count that a comment was put into an assessment, and return it."""
-    comment = _comments(request).use(account, comment_id)
+    comment = saved_comments_of(request.app).use(account, comment_id)
     return JSONResponse({"id": comment.id, "text": comment.text})
-
-
-def _comments(request: Request) -> SavedComments:
-    return service(request, SavedComments, lambda context: SavedComments(context.store))
 
 
 def _page(
     request: Request, account: Here, written: dict[str, Any], edit: str, error: DeskError | None = None
 ) -> HTMLResponse:
-    listed = _comments(request).list(account)
+    listed = saved_comments_of(request.app).list(account)
     edited = next((one for one in listed if one.id == edit), None)
     return render(
         request,

@@ -35,7 +35,7 @@ def show_history(request: Request, account: Here, review_id: str) -> HTMLRespons
         decided=state.decision is not None,
         in_session=any(
             review_id in session.review_ids and session.revealed_at is None
-            for session in norming_of(request).list(account)
+            for session in norming_of(request.app).list(account)
         ),
     )
     detail = Collector(context.store).load_detail(context.store.load_summary(state.review.grading_id))

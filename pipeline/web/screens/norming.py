@@ -43,7 +43,7 @@ def start_session(
     count: Annotated[str, Form(max_length=10)] = "",
 ) -> Response:
     """Open a session over the named reviews, or over some that chance draws."""
-    norming = norming_of(request)
+    norming = norming_of(request.app)
     try:
         chosen = tuple(reviews.replace(",", " ").split()) or norming.choose(account, _read_count(count))
         if not chosen:
@@ -60,7 +60,7 @@ def start_session(
 @router.get("/norming/{session_id}", dependencies=_REVIEW)
 def show_session(request: Request, account: Here, session_id: str) -> HTMLResponse:
     """Show a session's submissions and how far they have come."""
-    norming = norming_of(request)
+    norming = norming_of(request.app)
     return render(
         request,
         "norming_session.html",
@@ -74,14 +74,14 @@ def show_session(request: Request, account: Here, session_id: str) -> HTMLRespon
 @router.post("/norming/{session_id}/reveal", dependencies=_MANAGE)
 def reveal_session(request: Request, account: Here, session_id: str) -> Response:
     """End the blind part."""
-    norming_of(request).reveal(account, session_id)
+    norming_of(request.app).reveal(account, session_id)
     return _go(request, f"/norming/{session_id}")
 
 
 @router.post("/norming/{session_id}/{review_id}/join", dependencies=_REVIEW)
 def join_session(request: Request, account: Here, session_id: str, review_id: str, key: Key) -> Response:
     """Take one's own place for a submission, and go to the workspace."""
-    place = norming_of(request).join(account, session_id, review_id, key=key)
+    place = norming_of(request.app).join(account, session_id, review_id, key=key)
     return _go(request, f"/review/{review_id}/{place.slot}")
 
 
@@ -102,7 +102,7 @@ def keep_remark(
 ) -> Response:
     """Keep a remark for colleagues."""
     try:
-        norming_of(request).remark(account, session_id, review_id, text, key=key)
+        norming_of(request.app).remark(account, session_id, review_id, text, key=key)
     except DeskError as error:
         if error.code != "invalid":
             raise
@@ -117,7 +117,7 @@ def _list(
         request,
         "norming.html",
         status=error.status if error else 200,
-        sessions=norming_of(request).list(account),
+        sessions=norming_of(request.app).list(account),
         written=written,
         key=written.get("key") or _new_key(),
         problem=f"{error.fault.message}: {error.fault.remedy}" if error else "",
@@ -133,7 +133,7 @@ def _compare(
     text: str = "",
     error: DeskError | None = None,
 ) -> HTMLResponse:
-    norming, desk = norming_of(request), context_of(request).desk
+    norming, desk = norming_of(request.app), context_of(request).desk
     comparison = norming.compare(account, session_id, review_id)
     return render(
         request,

@@ -11,9 +11,9 @@ from starlette.responses import HTMLResponse
 from pipeline.review.permissions import Permission
 from pipeline.types import Cause
 from pipeline.web.access import Here, allow
-from pipeline.web.progress_lists import Listed, ProgressLists
+from pipeline.web.progress_lists import Listed
 from pipeline.web.rendering import render
-from pipeline.web.services import follower_in, progress_in, service
+from pipeline.web.services import progress_lists_of, progress_of
 
 __all__ = ["router"]
 
@@ -27,7 +27,7 @@ Kind = Literal["committed", "finished", "waiting", "people", "judge", "imported"
 @router.get("/progress")
 def show_progress(request: Request, account: Here) -> HTMLResponse:
     """Show throughput, what waits, agreement, changes, gold items and audits."""
-    return render(request, "progress.html", report=progress_in(request.app).recall(account))
+    return render(request, "progress.html", report=progress_of(request.app).recall(account))
 
 
 @router.get("/progress/reviews")
@@ -45,9 +45,7 @@ def list_reviews(
     start: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> HTMLResponse:
     """List the reviews behind a number; where levels are told, of decided reviews only."""
-    lists = service(
-        request, ProgressLists, lambda context: ProgressLists(context.store, follower_in(request.app))
-    )
+    lists = progress_lists_of(request.app)
     now = datetime.now(UTC)
     found: list[Listed]
     match kind:

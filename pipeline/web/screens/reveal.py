@@ -36,8 +36,8 @@ from pipeline.web.item_page import (
     shown_mode,
     to_place,
 )
-from pipeline.web.reading import reading_of
 from pipeline.web.rendering import render
+from pipeline.web.services import reading_of
 
 __all__ = ["keep_causes", "router", "show_reveal"]
 
@@ -114,7 +114,7 @@ def show_reveal(
         preview: Whether to show what the author would get.
         notice: What happened just before.
     """
-    detail = reading_of(request).detail(place.item)
+    detail = reading_of(request.app).detail(place.item)
     draft = place.draft if place.draft and place.draft.stage == "final" else None
     said = written if written is not None else _find_final(place, draft)
     if said.feedback is None:
@@ -187,7 +187,7 @@ def finish(request: Request, account: Reviewer, review_id: ReviewId, slot: Slot,
         raise DeskError("not_committed", "the blind assessment comes first", "commit it, then finish")
     said = read_form(request, review_id, fields)
     # Feedback that was left as it was drafted is the draft's: it has no editor.
-    unedited = said.feedback == _drafted(reading_of(request).detail(place.item))
+    unedited = said.feedback == _drafted(reading_of(request.app).detail(place.item))
     try:
         desk.finish(
             account,

@@ -21,7 +21,7 @@ from pipeline.review.timesheets import (
 from pipeline.web.access import Here, allow
 from pipeline.web.context import context_of
 from pipeline.web.rendering import render
-from pipeline.web.services import follower_in
+from pipeline.web.services import follower_of
 
 __all__ = ["router"]
 
@@ -33,7 +33,7 @@ Since = Annotated[date | None, Query(description="First day.")]
 @router.get("/timesheet", dependencies=[allow(Permission.REVIEW)])
 def show_timesheet(request: Request, account: Here) -> HTMLResponse:
     """Show one's own days and weeks, how long tasks take, and how one agrees with known levels."""
-    store, follower = context_of(request).store, follower_in(request.app)
+    store, follower = context_of(request).store, follower_of(request.app)
     return render(
         request,
         "timesheet.html",

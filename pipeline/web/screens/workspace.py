@@ -28,9 +28,9 @@ from pipeline.web.item_page import (
     shown_mode,
     to_place,
 )
-from pipeline.web.reading import reading_of
 from pipeline.web.rendering import link, render
 from pipeline.web.screens.reveal import keep_causes, show_reveal
+from pipeline.web.services import reading_of
 
 __all__ = ["router"]
 
@@ -69,7 +69,7 @@ def show_code(
 ) -> HTMLResponse:
     """Return the code in another mode, for the page to put in place of what it shows."""
     place = context_of(request).desk.open(account, review_id, slot)
-    return HTMLResponse(reading_of(request).code(place.item, mode).encode(errors="replace"))
+    return HTMLResponse(reading_of(request.app).code(place.item, mode).encode(errors="replace"))
 
 
 @router.post(_PATH + "/draft")
