@@ -8,7 +8,8 @@ import re
 import signal
 import socket
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pipeline.graph.services import Services
     from pipeline.review.desk import Desk
     from pipeline.store import Store
+    from pipeline.web.preparation import Preparation
 
 __all__ = ["command"]
 
@@ -112,6 +114,7 @@ def command(
     from pipeline.store import open_store
     from pipeline.web.app import create_app
     from pipeline.web.context import THIS_MACHINE, Context, Options
+    from pipeline.web.preparation import Preparation
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     options = Options(
@@ -120,11 +123,12 @@ def command(
         secure_cookies=secure_cookies,
         trusted_proxies=trusted_proxies or THIS_MACHINE,
     )
-    with _listen(host, port) as listener, open_store(database) as store:
+    with _listen(host, port) as listener, open_store(database) as store, _alone_at(database):
         desk, accounts = Desk(store), Accounts(store, session_hours=options.session_hours)
+        app = create_app(Context(store, desk, accounts, options))
         server = uvicorn.Server(
             uvicorn.Config(
-                create_app(Context(store, desk, accounts, options)),
+                app,
                 access_log=False,
                 log_config=None,
                 lifespan="off",
@@ -148,7 +152,7 @@ def command(
             # The server ends by itself and then raises the signal again, which must not end us half-way.
             signal.signal(number, lambda *_: None)
         click.echo(f"The review desk is at {_address_of(listener)}{prefix}/ (Ctrl-C ends it)")
-        with _Clockwork(store, desk):
+        with _Clockwork(store, desk, Preparation(app)):
             server.run(sockets=[listener])
         store.flush()
     click.echo("The review desk has ended; everything is kept.")
@@ -166,17 +170,35 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
+@contextmanager
+def _alone_at(database: Path) -> Iterator[None]:
+    """Be the only desk of a database: two would hand out the same items, each from its own memory."""
+    from pipeline.store.ownership import Ownership
+
+    path = database.resolve()
+    ownership = Ownership.take(path.with_name(f"{path.name}.desk"))
+    if ownership is None:
+        raise click.ClickException(
+            f"another process serves the desk of {database} already (use that one, or end it first)"
+        )
+    try:
+        yield
+    finally:
+        ownership.release()
+
+
 def _address_of(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class _Clockwork:
-    """Does what nobody asks for: takes in what is new, frees what is overdue, decides and releases."""
+    """Does what nobody asks for: takes in what is new, frees what is overdue, decides, releases, prepares."""
 
-    def __init__(self, store: Store, desk: Desk) -> None:
+    def __init__(self, store: Store, desk: Desk, preparation: Preparation) -> None:
         self._store = store
         self._desk = desk
+        self._preparation = preparation
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="clockwork")
         self._services: Services | None = None
@@ -208,6 +230,7 @@ class _Clockwork:
         # Also decisions from elsewhere, such as the command line or a lead's release.
         if self._store.list_decided():
             self._release(resources)
+        self._preparation.step()
 
     def _release(self, resources: ExitStack) -> None:
         from pipeline.config import Settings

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from pipeline.review.attempts import Attempts
 from pipeline.review.errors import DeskError
-from pipeline.review.passwords import hash_password, verify_password
+from pipeline.review.passwords import Passwords
 from pipeline.review.permissions import Permission, may
 from pipeline.review.sessions import Sessions, hash_secret
 from pipeline.store import Store
@@ -38,18 +38,25 @@ class Accounts:
     """
 
     def __init__(
-        self, store: Store, *, session_hours: float = 12.0, clock: Callable[[], datetime] | None = None
+        self,
+        store: Store,
+        *,
+        session_hours: float = 12.0,
+        passwords: Passwords | None = None,
+        clock: Callable[[], datetime] | None = None,
     ) -> None:
         """Read what the store knows.
 
         Args:
             store: Where everything is kept.
             session_hours: How long somebody stays logged in without doing anything.
+            passwords: Hashes them; default: at a cost that makes guessing dear.
             clock: Tells the time (UTC); for tests.
         """
         self._records = store.desk
         self._sessions = Sessions(store.desk, timedelta(hours=session_hours))
         self._clock = clock or (lambda: datetime.now(UTC))
+        self._passwords = passwords or Passwords()
         self._attempts = Attempts()
         self._lock = threading.RLock()
         self._accounts: dict[str, Account] = {}
@@ -76,7 +83,7 @@ class Accounts:
         Raises:
             DeskError: ``invalid`` if the name is taken or the password too short (12 characters) or long.
         """
-        hashed = "" if password is None else hash_password(password)
+        hashed = "" if password is None else self._passwords.hash(password)
         account = account.model_copy(update={"password": hashed})
         with self._lock:
             self._load(now=True)
@@ -123,10 +130,23 @@ class Accounts:
             DeskError: ``unknown``; ``invalid``.
         """
         self._known(name)
-        hashed = hash_password(password)
+        hashed = self._passwords.hash(password)
         with self._lock:
             self._load(now=True)
             self._keep(self._known(name).model_copy(update={"password": hashed}))
+
+    def change_password(self, account: Account, current: str, password: str, *, address: str) -> str | None:
+        """Give oneself a new password and return a new session's key, for all others end.
+
+        None is returned if `current` is wrong.
+
+        Raises:
+            DeskError: ``forbidden`` as `log_in`; ``invalid``.
+        """
+        if self._identify(account.name, current, address) is None:
+            return None
+        self.set_password(account.name, password)
+        return self._sessions.start(self._known(account.name), self._clock())
 
     # Sessions
 
@@ -136,6 +156,10 @@ class Accounts:
         Raises:
             DeskError: ``forbidden`` while too many attempts failed, for this name or from this address.
         """
+        account = self._identify(name, password, address)
+        return self._sessions.start(account, self._clock()) if account is not None else None
+
+    def _identify(self, name: str, password: str, address: str) -> Account | None:
         now = self._clock()
         name = name.strip().lower()
         # A name that nobody can have is not worth remembering, and may be as long as a request.
@@ -143,10 +167,10 @@ class Accounts:
         by_address = f"address {address[:100]}"
         self._attempts.begin((by_name, by_address), now)
         account = self.find(name)
-        if not verify_password(account.password if account else "", password) or account is None:
+        if not self._passwords.verify(account.password if account else "", password) or account is None:
             return None
         self._attempts.succeed(by_name, by_address, now)
-        return self._sessions.start(account, now)
+        return account
 
     def find_session(self, key: str) -> Account | None:
         """Return whose session it is, or None; one that was not used for too long has ended."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Literal
 
 from pipeline.review.board import PlaceId, Sheet, Slot
@@ -15,9 +14,9 @@ from pipeline.review.leases import Leases
 from pipeline.review.permissions import Permission
 from pipeline.review.places import PlaceState, ReviewStanding
 from pipeline.review.wording import make, require_keepable
+from pipeline.review.working_time import Stretch, WorkingTime
 from pipeline.types import (
     Account,
-    Activity,
     Assessment,
     Committed,
     DeskEvent,
@@ -38,10 +37,13 @@ class Assessing:
     def __init__(self, floor: Floor, leases: Leases) -> None:
         self._floor = floor
         self._leases = leases
+        self._time = WorkingTime(floor)
 
     # Drafts
 
-    def save_draft(self, account: Account, lease_id: str, draft: SavedDraft, active: float) -> SavedDraft:
+    def save_draft(
+        self, account: Account, lease_id: str, draft: SavedDraft, claimed: float | None
+    ) -> SavedDraft:
         """Keep a draft; see `Desk.save_draft`."""
         require(account, Permission.REVIEW)
         floor = self._floor
@@ -62,12 +64,15 @@ class Assessing:
                     "reload the page to see it, or save yours as the next revision",
                 )
             self._refuse_late_stage(slot, account, draft.stage)
+            stretch = self._time.measure(slot, account.name, draft.stage, claimed, previous)
             lost: DeskError | None = None
             try:
                 self._leases.hold(account, slot, lease_id)
             except DeskError as refusal:
                 lost = refusal
-            saved = self._keep_draft(slot, draft, previous, active)
+            saved = draft.model_copy(update={"saved_at": stretch.until, "active_seconds": stretch.total})
+            floor.store.desk.save_draft(saved)
+            self._time.keep(slot, account.name, stretch)
             if lost is not None:
                 raise lost
             return saved
@@ -91,43 +96,13 @@ class Assessing:
                 "too_late", "your final assessment is sent", "take it back first, if you still can"
             )
 
-    def _keep_draft(
-        self, slot: Slot, draft: SavedDraft, previous: SavedDraft | None, active: float
-    ) -> SavedDraft:
-        before = previous.active_seconds if previous is not None and previous.stage == draft.stage else 0.0
-        seconds = max(active, draft.active_seconds - before, 0.0)
-        saved = draft.model_copy(
-            update={
-                "saved_at": self._floor.now(),
-                "active_seconds": max(before + active, draft.active_seconds),
-            }
-        )
-        self._floor.store.desk.save_draft(saved)
-        self._keep_activity(slot, draft.account, seconds, previous)
-        return saved
-
-    def _keep_activity(self, slot: Slot, account: str, seconds: float, previous: SavedDraft | None) -> None:
-        """Keep a stretch of work; it is paid by the hour, so never more than the time that passed."""
-        since = [slot.claimed_at, previous.saved_at if previous else None]
-        since += [event.at for event in (slot.blind, slot.final) if event is not None]
-        began = max((moment for moment in since if moment is not None), default=None)
-        now = self._floor.now()
-        if began is None or seconds <= 0 or now <= began:
-            return
-        seconds = min(seconds, (now - began).total_seconds())
-        self._floor.store.desk.add_activity(
-            Activity(
-                account=account,
-                review_id=slot.sheet.id,
-                slot=slot.number,
-                started_at=max(began, now - timedelta(seconds=seconds)),
-                ended_at=now,
-                active_seconds=seconds,
-            )
-        )
-
     def _keep_refused(
-        self, slot: Slot, account: Account, assessment: Assessment, stage: Literal["blind", "final"]
+        self,
+        slot: Slot,
+        account: Account,
+        assessment: Assessment,
+        stage: Literal["blind", "final"],
+        stretch: Stretch,
     ) -> None:
         """Keep as a draft what could not be committed, unless that is the draft already.
 
@@ -143,10 +118,11 @@ class Assessing:
             revision=previous.revision if previous else 0,
             assessment=assessment,
             stage=stage,
-            active_seconds=previous.active_seconds if previous and previous.stage == stage else 0.0,
-            saved_at=self._floor.now(),
+            active_seconds=stretch.total,
+            saved_at=stretch.until,
         )
         self._floor.store.desk.save_draft(draft)
+        self._time.keep(slot, account.name, stretch)
 
     # Blind, then final
 
@@ -156,6 +132,7 @@ class Assessing:
         slot: Slot,
         lease_id: str,
         committed: Committed,
+        claimed: float | None,
         key: str,
         others: Mapping[str, Assessment] | None,
     ) -> Slot:
@@ -173,6 +150,8 @@ class Assessing:
                     "go on with the final one",
                 )
             require_handed(account, slot)
+            previous = floor.store.desk.find_draft(*slot.id, account.name)
+            stretch = self._time.measure(slot, account.name, "blind", claimed, previous)
             try:
                 self._leases.hold(account, slot, lease_id)
                 self._require_current_rubric(slot, committed.rubric)
@@ -181,11 +160,11 @@ class Assessing:
                     committed.assessment, floor.material.settled(item), committed.picks, others
                 )
             except DeskError:
-                self._keep_refused(slot, account, committed.assessment, "blind")
+                self._keep_refused(slot, account, committed.assessment, "blind", stretch)
                 raise
-            previous = floor.store.desk.find_draft(*slot.id, account.name)
-            self._keep_activity(slot, account.name, _rest(committed.seconds, previous, "blind"), previous)
-            event = floor.event(slot.id, account.name, committed, event_id)
+            self._time.keep(slot, account.name, stretch)
+            timed = committed.model_copy(update={"seconds": stretch.total})
+            event = floor.event(slot.id, account.name, timed, event_id)
             with_second = self._draw_second(slot)
             floor.keep([event, *with_second])
             return slot
@@ -210,7 +189,9 @@ class Assessing:
         action = SlotOpened(purpose=Purpose.SECOND, probability=rate, reason="drawn at random")
         return [floor.event(PlaceId(sheet.id, sheet.next_number), DESK, action)]
 
-    def finish(self, account: Account, slot: Slot, finished: Finished, key: str) -> Slot:
+    def finish(
+        self, account: Account, slot: Slot, finished: Finished, claimed: float | None, key: str
+    ) -> Slot:
         """Make the final assessment; see `Desk.finish`."""
         require(account, Permission.REVIEW)
         floor = self._floor
@@ -223,6 +204,8 @@ class Assessing:
                 raise DeskError(
                     "too_late", "your final assessment is sent", "take it back first, if you still can"
                 )
+            previous = floor.store.desk.find_draft(*slot.id, account.name)
+            stretch = self._time.measure(slot, account.name, "final", claimed, previous)
             try:
                 if slot.is_closed:
                     raise DeskError(
@@ -232,11 +215,11 @@ class Assessing:
                 settled = floor.material.settled(item)
                 require_complete_final(finished.assessment, settled, blind_of(slot), finished.revisions)
             except DeskError:
-                self._keep_refused(slot, account, finished.assessment, "final")
+                self._keep_refused(slot, account, finished.assessment, "final", stretch)
                 raise
-            previous = floor.store.desk.find_draft(*slot.id, account.name)
-            self._keep_activity(slot, account.name, _rest(finished.seconds, previous, "final"), previous)
-            floor.keep([floor.event(slot.id, account.name, finished, event_id)])
+            self._time.keep(slot, account.name, stretch)
+            timed = finished.model_copy(update={"seconds": stretch.total})
+            floor.keep([floor.event(slot.id, account.name, timed, event_id)])
             self.call_adjudicator(slot.sheet)
             return slot
 
@@ -295,12 +278,6 @@ class Assessing:
                 "the final assessment comes after the blind one",
                 "commit the blind one first",
             )
-
-
-def _rest(seconds: float, previous: SavedDraft | None, stage: Literal["blind", "final"]) -> float:
-    """Return the part of `seconds` of a stage that no draft has told yet."""
-    told = previous.active_seconds if previous is not None and previous.stage == stage else 0.0
-    return max(seconds - told, 0.0)
 
 
 def _says_the_same(previous: SavedDraft, draft: SavedDraft) -> bool:

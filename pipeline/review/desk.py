@@ -6,6 +6,7 @@ keeps a desk; whatever it knows it can read again from the store's events, and d
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from datetime import datetime
@@ -20,7 +21,7 @@ from pipeline.review.permissions import Permission
 from pipeline.review.places import Place, QueueState
 from pipeline.review.standing import describe_queue
 from pipeline.review.wording import make
-from pipeline.store import Store
+from pipeline.store import DeskItem, Store
 from pipeline.types import (
     Account,
     Answer,
@@ -80,6 +81,13 @@ class Desk:
         self._leases.free_overdue()
         return describe_queue(self._floor, self._leases.drawing, account)
 
+    def list_upcoming(self, count: int) -> list[DeskItem]:
+        """Return what stands first in the queue, for whoever prepares it; it says nothing about who gets it."""
+        with self._floor.lock:
+            front = itertools.islice(self._floor.board.list_waiting(), count)
+            items = [slot.sheet.item for slot in front]
+        return [item for item in items if item is not None]
+
     def draw(self, account: Account, *, key: str) -> Place | None:
         """Hand `account` the next item and lease it, or return None when there is none for them.
 
@@ -138,18 +146,24 @@ class Desk:
     # Blind, then final
 
     def save_draft(
-        self, account: Account, lease_id: str, draft: SavedDraft, *, idle_removed_seconds: float = 0
+        self, account: Account, lease_id: str, draft: SavedDraft, *, counted: bool = True
     ) -> SavedDraft:
         """Keep what has been written so far and renew the lease.
 
+        The draft's active seconds are believed as far as so much time has passed since the last sign of life.
+
         A draft that comes after its lease ran out is kept all the same, and the place leased again if nobody
         has it; where another has it the draft is kept and ``lease_lost`` says so.
+
+        Args:
+            counted: Whether the page counted active seconds; if not, `DeskSettings.idle_seconds` tells work
+                from a pause between two signs of life.
 
         Raises:
             DeskError: ``stale_revision`` if a newer revision is there (the message says which);
                 ``lease_lost``; ``already_committed`` for a blind draft after the commit; ``invalid``.
         """
-        return self._assessing.save_draft(account, lease_id, draft, idle_removed_seconds)
+        return self._assessing.save_draft(account, lease_id, draft, draft.active_seconds if counted else None)
 
     def commit(
         self,
@@ -160,7 +174,7 @@ class Desk:
         assessment: Assessment,
         *,
         rubric: str,
-        seconds: float,
+        seconds: float | None,
         key: str,
         picks: dict[str, Pick] | None = None,
         rubric_change: str = "",
@@ -169,6 +183,7 @@ class Desk:
 
         Args:
             rubric: Content hash of the rubric that the form was made from.
+            seconds: Active seconds of all of it, as `save_draft` has them; None where nobody counted.
             picks: Of an adjudication, one per criterion that a person levels.
             rubric_change: Of an adjudication.
 
@@ -181,14 +196,14 @@ class Desk:
             Committed,
             assessment=assessment,
             rubric=rubric,
-            seconds=seconds,
+            seconds=seconds or 0,
             picks=picks or {},
             rubric_change=rubric_change,
         )
         adjudicates = held.purpose is Purpose.ADJUDICATION
         others = dict(self._deciding.label_assessments(held.sheet)) if adjudicates else None
         return self._floor.show(
-            self._assessing.commit(account, held, lease_id, committed, key, others), draft=True
+            self._assessing.commit(account, held, lease_id, committed, seconds, key, others), draft=True
         )
 
     def finish(
@@ -199,7 +214,7 @@ class Desk:
         assessment: Assessment,
         *,
         revisions: tuple[Revision, ...],
-        seconds: float,
+        seconds: float | None,
         key: str,
     ) -> Place:
         """Make the final assessment. It becomes a decision once no place is open and undoing is over.
@@ -209,8 +224,8 @@ class Desk:
                 without a revision that says why; ``already_decided``.
         """
         held = self._floor.find_slot(review_id, slot)
-        finished = make(Finished, assessment=assessment, revisions=revisions, seconds=seconds)
-        return self._floor.show(self._assessing.finish(account, held, finished, key))
+        finished = make(Finished, assessment=assessment, revisions=revisions, seconds=seconds or 0)
+        return self._floor.show(self._assessing.finish(account, held, finished, seconds, key))
 
     def undo(self, account: Account, review_id: str, slot: int, *, key: str) -> Place:
         """Take the final assessment back; the place is committed again.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -26,7 +25,6 @@ __all__ = [
     "Timesheet",
     "Week",
     "Work",
-    "count_active_seconds",
     "export_timesheet",
     "make_timesheet",
     "name_week",
@@ -38,13 +36,6 @@ __all__ = [
 ENOUGH: Final = 20
 #: A median of fewer people's would tell one about another.
 ENOUGH_PEOPLE: Final = 3
-
-
-def count_active_seconds(beats: Iterable[datetime], idle_seconds: float) -> float:
-    """Return the seconds between signs of life, without pauses longer than `idle_seconds`."""
-    ordered = sorted(beats)
-    gaps = ((after - before).total_seconds() for before, after in itertools.pairwise(ordered))
-    return sum(gap for gap in gaps if gap <= idle_seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ lists of equal length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, Request
@@ -68,12 +68,12 @@ def read_number(fields: FormData, name: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def read_seconds(fields: FormData) -> float:
-    """Return the active seconds that the page counted; a browser may claim anything."""
+def read_seconds(fields: Mapping[str, object]) -> float | None:
+    """Return the active seconds that the page counted, or None where no script did; it may claim anything."""
     try:
-        seconds = float(read_text(fields, "seconds") or 0)
+        seconds = float(str(fields.get("seconds") or ""))
     except ValueError:
-        return 0.0
+        return None
     return min(seconds, _DAY) if seconds >= 0 else 0.0
 
 

@@ -162,6 +162,11 @@ class Cache:
         self._kept: OrderedDict[tuple[str, ...], Markup] = OrderedDict()
         self._lock = threading.Lock()
 
+    def __contains__(self, key: tuple[str, ...]) -> bool:
+        """Whether something is kept under `key`."""
+        with self._lock:
+            return key in self._kept
+
     def find(self, key: tuple[str, ...], make: Callable[[], Markup]) -> Markup:
         """Return what is kept under `key`, or what `make` returns, which is kept from now on."""
         with self._lock:

@@ -187,6 +187,7 @@ def keep_draft(
     Raises:
         DeskError: As `pipeline.review.desk.Desk.save_draft`.
     """
+    seconds = read_seconds(fields)
     draft = SavedDraft(
         review_id=review_id,
         slot=slot,
@@ -194,10 +195,11 @@ def keep_draft(
         revision=read_number(fields, "revision") + 1,
         assessment=assessment,
         stage=stage,
-        active_seconds=read_seconds(fields),
+        active_seconds=seconds or 0.0,
         saved_at=datetime.now(UTC),
     )
-    return context_of(request).desk.save_draft(account, read_text(fields, "lease_id")[:100], draft)
+    lease_id = read_text(fields, "lease_id")[:100]
+    return context_of(request).desk.save_draft(account, lease_id, draft, counted=seconds is not None)
 
 
 def to_place(request: Request, review_id: str, slot: int, mode: str, said: str = "") -> RedirectResponse:

@@ -32,6 +32,7 @@ __all__ = ["Exhibits", "Reading"]
 #: HTML kept in memory, in characters, and submissions.
 _MOST_CHARACTERS: Final = 100_000_000
 _MOST_SUBMISSIONS: Final = 500
+_FIRST_MODE: Final = "submission"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +101,21 @@ class Reading:
         if mode not in {known.id for known in exhibits.modes}:
             known = ", ".join(known.id for known in exhibits.modes)
             raise DeskError("unknown", f"there is no way {mode[:60]!r} to look at this code", f"use {known}")
-        return self._rendered.find(
-            ("code", item.review.grading_id, mode), lambda: self._render_code(item, exhibits, mode)
-        )
+        return self._rendered.find(_code_key(item, mode), lambda: self._render_code(item, exhibits, mode))
 
     def evidence(self, item: DeskItem) -> Markup:
         """Return the tabs of the evidence."""
         return self._rendered.find(
-            ("evidence", item.review.grading_id),
-            lambda: self._render_evidence(self.exhibits(item).evidence),
+            _evidence_key(item), lambda: self._render_evidence(self.exhibits(item).evidence)
         )
+
+    def prepare(self, item: DeskItem) -> bool:
+        """Render what is looked at first; return False where all of it was there."""
+        if _code_key(item, _FIRST_MODE) in self._rendered and _evidence_key(item) in self._rendered:
+            return False
+        self.code(item, _FIRST_MODE)
+        self.evidence(item)
+        return True
 
     def _render_evidence(self, evidence: Evidence) -> Markup:
         template = self._environment.get_template("workspace/evidence.html")
@@ -148,3 +154,11 @@ class Reading:
             return None
         newest = max(earlier, key=lambda other: other.review.opened_at)
         return self._store.load_submission(newest.submission_id).code
+
+
+def _code_key(item: DeskItem, mode: str) -> tuple[str, ...]:
+    return "code", item.review.grading_id, mode
+
+
+def _evidence_key(item: DeskItem) -> tuple[str, ...]:
+    return "evidence", item.review.grading_id

@@ -68,7 +68,7 @@ def test_an_adjudicator_decides_between_two_reviews_without_names(
     expect(page.locator("#workspace[data-stage=final]")).to_be_hidden()
 
     decided = desk.decide(review_id)
-    assert {score.level for score in decided.scores} == {4}
+    assert set(decided.levels.values()) == {4}
     assert desk.place(review_id, 2).purpose is Purpose.ADJUDICATION
 
 

@@ -176,7 +176,7 @@ def test_what_the_server_never_got_is_offered_when_the_item_is_opened_again(
 
 
 def test_who_is_logged_out_in_mid_edit_logs_in_elsewhere_and_loses_nothing(
-    people: PersonFactory, plain: Account, desk: Desk
+    people: PersonFactory, plain: Account, store: Store
 ) -> None:
     anna = people("anna")
     anna.draw()
@@ -193,9 +193,10 @@ def test_who_is_logged_out_in_mid_edit_logs_in_elsewhere_and_loses_nothing(
     anna.page.get_by_role("button", name="Then save again").click()
     expect(told).to_have_count(0)
     anna.await_saved()
-    (mine,) = desk.describe_queue(ANNA).mine
-    assert mine.draft is not None
-    assert mine.draft.assessment.note == "Written without a session"
+    _, review_id, slot = anna.page.url.rsplit("/", 2)
+    draft = store.desk.find_draft(review_id, int(slot), "anna")
+    assert draft is not None
+    assert draft.assessment.note == "Written without a session"
 
 
 def test_words_typed_just_before_a_link_is_followed_are_kept(

@@ -57,6 +57,7 @@ def test_hostile_code_is_shown_inert_before_and_after_the_commit(
 def test_hostile_notes_comments_and_reasons_are_shown_inert_to_the_next_person(
     people: PersonFactory, plain: Account, desk: Desk
 ) -> None:
+    desk.change_settings(plain, desk.settings().model_copy(update={"undo_seconds": 0.0}))
     anna = people("anna")
     anna.draw()
     page = anna.page
@@ -76,6 +77,7 @@ def test_hostile_notes_comments_and_reasons_are_shown_inert_to_the_next_person(
     page.get_by_role("button", name="Finish and go on").click()
     expect(page.locator("#workspace[data-stage=blind]")).to_be_visible()
 
+    desk.decide(review_id)
     dora = people("dora")
     dora.page.goto(f"/history/{review_id}")
     expect(dora.page.get_by_role("heading", level=1)).to_be_visible()

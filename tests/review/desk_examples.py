@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from argon2 import PasswordHasher
+
 from pipeline.library.tasks import load_tasks
 from pipeline.review.chances import Secret
 from pipeline.review.desk import Desk
+from pipeline.review.passwords import Passwords
 from pipeline.review.places import Place
 from pipeline.store import Document, StageRecord, Store, open_store
 from pipeline.types import (
@@ -43,6 +46,8 @@ from pipeline.types import (
 )
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+#: Hashes passwords in no time; what it takes to guess them is no matter here.
+QUICK = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 CODE = "first\nsecond\nthird\n"
 LEVELS = tuple(Level(level=level, anchor=f"anchor {level}") for level in range(5))
 
@@ -216,7 +221,12 @@ def assess(clarity: int | None = 3, safety: int | None = 3, **more: object) -> A
 
 
 def commit(
-    desk: Desk, account: Account, place: Place, blind: Assessment | None = None, **more: object
+    desk: Desk,
+    account: Account,
+    place: Place,
+    blind: Assessment | None = None,
+    seconds: float | None = 60,
+    **more: object,
 ) -> Place:
     """Commit a place blind under a key of its own."""
     name, slot = place.item.review.id, place.slot
@@ -227,7 +237,7 @@ def commit(
         place.lease_id,
         blind or assess(),
         rubric=HASH,
-        seconds=60,
+        seconds=seconds,
         key=f"commit {name} {slot}",
         **more,  # type: ignore[arg-type]
     )
@@ -239,6 +249,7 @@ def finish(
     place: Place,
     final: Assessment | None = None,
     revisions: Sequence[object] = (),
+    seconds: float | None = 30,
 ) -> Place:
     """Finish a place under a key of its own."""
     name, slot = place.item.review.id, place.slot
@@ -249,7 +260,7 @@ def finish(
         slot,
         final or place.submitted.blind,
         revisions=tuple(revisions),  # type: ignore[arg-type]
-        seconds=30,
+        seconds=seconds,
         key=f"finish {name} {slot}",
     )
 

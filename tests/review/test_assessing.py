@@ -139,9 +139,9 @@ def test_work_is_recorded_never_longer_than_the_time_that_passed(
     store: Store, desk: Desk, place: Place, clock: Clock
 ) -> None:
     clock.pass_by(100)
-    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 1, "a"), idle_removed_seconds=40)
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 1, "a", seconds=40))
     clock.pass_by(20)
-    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 2, "b"), idle_removed_seconds=4000)
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 2, "b", seconds=4040))
     assert [stretch.active_seconds for stretch in store.desk.list_activity("anna")] == [40, 20]
     assert desk.describe_queue(ANNA).seconds_today == 60
 
@@ -156,6 +156,56 @@ def test_seconds_of_a_commit_that_no_draft_told_are_recorded(
     clock.pass_by(100)
     finish(desk, ANNA, desk.open(ANNA, "r-one", 0))  # after 30 more
     assert [stretch.active_seconds for stretch in store.desk.list_activity("anna")] == [45, 15, 30]
+
+
+def test_no_page_is_believed_more_than_the_time_that_passed(
+    store: Store, desk: Desk, place: Place, clock: Clock
+) -> None:
+    clock.pass_by(100)
+    assert desk.save_draft(ANNA, place.lease_id, draft(ANNA, 1, "a", seconds=5000)).active_seconds == 100
+    clock.pass_by(10)
+    commit(desk, ANNA, place, seconds=9000)
+    clock.pass_by(20)
+    finish(desk, ANNA, desk.open(ANNA, "r-one", 0), seconds=9000)
+    done = desk.place("r-one", 0).submitted
+    assert done is not None
+    assert done.seconds == 110 + 20
+    assert sum(stretch.active_seconds for stretch in store.desk.list_activity("anna")) == 130
+
+
+def test_where_no_script_counts_a_pause_longer_than_idle_is_no_work(
+    store: Store, desk: Desk, place: Place, clock: Clock
+) -> None:
+    clock.pass_by(50)
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 1, "a"), counted=False)
+    clock.pass_by(61)
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 2, "b"), counted=False)
+    clock.pass_by(30)
+    commit(desk, ANNA, place, seconds=None)
+    done = desk.place("r-one", 0).submitted
+    assert done is not None
+    assert done.seconds == 80
+
+
+def test_a_refused_commit_costs_no_time(desk: Desk, place: Place, clock: Clock) -> None:
+    clock.pass_by(100)
+    with pytest.raises(DeskError):
+        commit(desk, ANNA, place, Assessment(note="so far"), seconds=70)
+    commit(desk, ANNA, place, seconds=70)
+    done = desk.place("r-one", 0).submitted
+    assert done is not None
+    assert done.seconds == 70
+
+
+def test_work_goes_on_counting_where_the_lease_ran_out_meanwhile(
+    store: Store, desk: Desk, place: Place, clock: Clock
+) -> None:
+    clock.pass_by(60)
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 1, "a", seconds=60))
+    clock.pass_by(31 * 60)
+    desk.refresh()
+    saved = desk.save_draft(ANNA, place.lease_id, draft(ANNA, 2, "b", seconds=60 + 20 * 60))
+    assert saved.active_seconds == 60 + 20 * 60
 
 
 def test_a_commit_lists_everything_that_is_missing_or_wrong(store: Store, desk: Desk, place: Place) -> None:

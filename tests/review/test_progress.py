@@ -12,9 +12,20 @@ from pipeline.review.labels import ImportedAssessment, keep_imported
 from pipeline.review.progress import Progress, Report
 from pipeline.stats.intervals import wilson_interval
 from pipeline.store import Store
-from pipeline.types import Account, Answer, Cause, Decision, Planted, Purpose, Reopened, Revision, Role
+from pipeline.types import (
+    Account,
+    Answer,
+    Cause,
+    Committed,
+    Decision,
+    Planted,
+    Purpose,
+    Reopened,
+    Revision,
+    Role,
+)
 from tests.review.desk_examples import ANNA, BEN, CARLA, DORA, HASH, NOON, VERA, Clock
-from tests.review.labelled import Teller, add_review
+from tests.review.labelled import Teller, add_review, answer
 
 
 @pytest.fixture
@@ -332,3 +343,30 @@ def test_a_page_gets_the_last_figures_at_once_and_newer_ones_are_measured_meanwh
     assert progress.recall(DORA).waiting.places == 1
     with pytest.raises(DeskError):
         progress.recall(ANNA)
+
+
+def test_what_rubrics_should_say_instead_is_listed_by_week_the_newest_first(
+    store: Store, clock: Clock, teller: Teller
+) -> None:
+    def adjudicate(name: str, slot: int, text: str, days_ago: int) -> None:
+        teller.at = NOON - timedelta(days=days_ago)
+        teller.open(DORA, name, slot, Purpose.ADJUDICATION)
+        action = Committed(assessment=answer(clarity=2), rubric=HASH, seconds=60, rubric_change=text)
+        teller.tell(CARLA, name, action, slot)
+
+    for name in ("a", "b", "c", "d"):
+        add_review(store, name)
+    # Noon of the tests is a Monday.
+    adjudicate("a", 1, "too long ago", 57)
+    adjudicate("b", 1, "Say what a race is.", 8)
+    adjudicate("c", 1, "Say what a tail is.", 3)
+    adjudicate("d", 1, " ", 2)
+    adjudicate("a", 2, "Say what clear is.", 1)
+    teller.keep()
+    weeks = measure(store, clock).rubric_changes
+    assert [(name, [change.text for change in changes]) for name, changes in weeks] == [
+        ("2026-W48", ["Say what clear is.", "Say what a tail is."]),
+        ("2026-W47", ["Say what a race is."]),
+    ]
+    assert weeks[1][1][0].review_id == "r-b"
+    assert weeks[1][1][0].rubric == "small v1"

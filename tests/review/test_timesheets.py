@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pipeline.review.errors import DeskError
 from pipeline.review.timesheets import (
     Pace,
-    count_active_seconds,
     export_timesheet,
     make_timesheet,
     read_all_timesheets,
     read_timesheet,
 )
+from pipeline.review.working_time import count_active_seconds
 from pipeline.store import Store
 from pipeline.types import (
     Account,

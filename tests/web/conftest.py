@@ -22,6 +22,7 @@ from pipeline.types import Account, Role
 from pipeline.web.app import create_app
 from pipeline.web.context import Context, Options
 from tests.cli.terminal import run
+from tests.review.desk_examples import QUICK
 
 TASKS = Path(__file__).parents[2] / "data" / "tasks"
 
@@ -59,7 +60,7 @@ def waiting_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ended = run("grade", submissions, "--db", database)
     assert ended.code == 0, ended.err
     with open_store(database) as store:
-        accounts = Accounts(store)
+        accounts = Accounts(store, passwords=QUICK)
         for name, role in PEOPLE.items():
             accounts.create(Account(name=name, role=role, display=name.capitalize()), PASSWORD)
     return database
@@ -87,7 +88,7 @@ def desk(store: Store) -> Desk:
 
 @pytest.fixture
 def accounts(store: Store) -> Accounts:
-    return Accounts(store)
+    return Accounts(store, passwords=QUICK)
 
 
 @pytest.fixture

@@ -214,11 +214,17 @@ def test_a_form_that_another_window_overtook_is_shown_again_and_counts_when_sent
     assert "From the second window" in _show(carla, adjudication)
 
 
-def test_the_time_at_work_goes_on_after_a_reload(adjudication: Place, client: ClientFactory) -> None:
+def test_the_time_at_work_goes_on_after_a_reload(
+    adjudication: Place, client: ClientFactory, store: Store
+) -> None:
     carla = client("carla")
     fields = _hidden(_show(carla, adjudication))
-    carla.post(f"/adjudicate/{adjudication.item.review.id}/draft", data={**fields, "seconds": "12.5"})
-    assert _hidden(_show(carla, adjudication))["seconds"] == "12.5"
+    review_id = adjudication.item.review.id
+    carla.post(f"/adjudicate/{review_id}/draft", data={**fields, "seconds": "12.5"})
+    draft = store.desk.find_draft(review_id, adjudication.slot, "carla")
+    assert draft is not None
+    assert 0 < draft.active_seconds <= 12.5
+    assert f'data-seconds="{draft.active_seconds:.1f}"' in _show(carla, adjudication)
 
 
 def test_another_way_to_look_at_the_code_keeps_the_form(

@@ -267,3 +267,18 @@ def test_an_account_that_is_none_is_not_found(client: ClientFactory) -> None:
 def test_the_page_stays_short_whatever_waits(client: ClientFactory) -> None:
     page = client("dora").get("/admin").text
     assert f"(0 of {len(WAITING)} open reviews)" in page
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "csv"])
+def test_labels_are_downloaded_with_names_only_if_asked(
+    client: ClientFactory, desk: Desk, accounts: Accounts, form: str
+) -> None:
+    anna, dora = find(accounts, "anna"), client("dora")
+    commit(desk, anna, draw(desk, anna), 3)
+    page = dora.get("/admin").text
+    for path, named in ((f"/admin/labels.{form}", False), (f"/admin/labels.{form}?names=true", True)):
+        assert f'href="{path}"' in page
+        answer = dora.get(path)
+        assert answer.status_code == 200
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="labels.{form}"'
+        assert (b"anna" in answer.content) == named

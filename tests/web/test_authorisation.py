@@ -33,6 +33,8 @@ PUBLIC = ("GET /static/{name:path}", "GET /login", "POST /login", "POST /logout"
 #: What every other route needs.
 NEEDED = {
     "GET /": "anybody",
+    "GET /account": "see_batches",
+    "POST /account/password": "see_batches",
     # The queue, the workspace and the reveal
     "GET /queue": "review",
     "POST /draw": "review",
@@ -77,6 +79,7 @@ NEEDED = {
     "GET /batches/{batch_id}/gradings": "see_batches",
     # Administration
     "GET /admin": "manage",
+    "GET /admin/labels.{form}": "export",
     "POST /admin/settings": "manage",
     "POST /admin/release": "manage",
     "POST /admin/take-back": "manage",
@@ -136,7 +139,7 @@ NEEDED = {
 }
 
 #: Values for the parts of a path: well-formed, and of nothing that exists.
-PARTS = {"review_id": "r-0000000000000000", "slot": "0", "name": "nobody", "sha256": "0" * 64}
+PARTS = {"review_id": "r-0000000000000000", "slot": "0", "name": "nobody", "sha256": "0" * 64, "form": "csv"}
 
 
 def test_every_route_states_what_the_table_says(app: FastAPI) -> None:

@@ -25,7 +25,15 @@ Reviewer = Annotated[Account, allow(Permission.REVIEW)]
 
 #: A week: nobody is at work on one item for longer.
 Seconds = Annotated[
-    float, Field(ge=0, le=7 * 24 * 3600, allow_inf_nan=False, description="Time at work, idle time removed.")
+    float | None,
+    Field(
+        ge=0,
+        le=7 * 24 * 3600,
+        allow_inf_nan=False,
+        description="Time at work on this stage so far, idle time removed; of it no more is believed than has"
+        " passed since the last request for the place. Null: the pauses between requests are counted, those"
+        " that are too long for work left out.",
+    ),
 ]
 
 
@@ -36,8 +44,7 @@ class DraftRequest(Frozen):
     revision: int = Field(ge=0, lt=2**31, description="Higher than that of the draft it follows.")
     stage: Literal["blind", "final"] = Field(description="`final` once the blind assessment is committed.")
     assessment: Assessment
-    active_seconds: Seconds = 0.0
-    idle_removed_seconds: Seconds = 0.0
+    active_seconds: Seconds = None
 
 
 class CommitRequest(Frozen):
@@ -46,7 +53,7 @@ class CommitRequest(Frozen):
     lease_id: str = Field(max_length=100)
     rubric: str = Field(max_length=100, description="Content hash of the rubric it was made under.")
     assessment: Assessment
-    seconds: Seconds
+    seconds: Seconds = None
     key: Key
     picks: dict[str, Pick] | None = Field(
         default=None, description="Of an adjudication: where each level comes from, per criterion."
@@ -63,7 +70,7 @@ class FinishRequest(Frozen):
     revisions: tuple[Revision, ...] = Field(
         default=(), max_length=200, description="One per level that differs from the blind one."
     )
-    seconds: Seconds
+    seconds: Seconds = None
     key: Key
 
 
@@ -98,13 +105,11 @@ def save_draft(
         revision=asked.revision,
         assessment=asked.assessment,
         stage=asked.stage,
-        active_seconds=asked.active_seconds,
+        active_seconds=asked.active_seconds or 0.0,
         saved_at=datetime.now(UTC),
     )
-    desk = context_of(request).desk
-    return show_draft(
-        desk.save_draft(account, asked.lease_id, draft, idle_removed_seconds=asked.idle_removed_seconds)
-    )
+    counted = asked.active_seconds is not None
+    return show_draft(context_of(request).desk.save_draft(account, asked.lease_id, draft, counted=counted))
 
 
 @router.post(

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from pipeline.review.exchange import import_answers
 from pipeline.review.exchange.argilla import read_responses
 from pipeline.review.exchange.label_studio import read_annotations
-from pipeline.review.exports import MEDIA_TYPES, Format, export_labels
+from pipeline.review.exports import MEDIA_TYPES, Format
 from pipeline.review.labels import Label
 from pipeline.review.permissions import Permission
 from pipeline.types import Account, Frozen
@@ -22,6 +22,7 @@ from pipeline.web.api.paging import Cursor, Page, paginate
 from pipeline.web.api.refusals import refusals
 from pipeline.web.api.routing import make_router
 from pipeline.web.context import context_of
+from pipeline.web.label_files import send_labels
 from pipeline.web.services import labels_of
 
 __all__ = ["router"]
@@ -101,13 +102,7 @@ def export_file(
     names: Names = False,
 ) -> Response:
     """The same rows as the list, whole."""
-    labels = labels_of(request.app)
-    found = labels.read() if names else [labels.hide_rater(label) for label in labels.read()]
-    return Response(
-        export_labels(found, format),
-        media_type=MEDIA_TYPES[format],
-        headers={"Content-Disposition": f'attachment; filename="labels.{format}"'},
-    )
+    return send_labels(labels_of(request.app), format, names=names)
 
 
 @router.post(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 from datetime import UTC, datetime
 from typing import Final
@@ -15,6 +14,7 @@ from pipeline.review.permissions import Permission
 from pipeline.review.places import Place, PlaceState
 from pipeline.types import Account, Assessment, Criterion, Purpose, SavedDraft, SlotOpened
 from pipeline.web.access import Here, allow
+from pipeline.web.assessment_form import read_seconds
 from pipeline.web.context import Context, context_of
 from pipeline.web.forms import FormValues
 from pipeline.web.picks import CAUSES, AdjudicationDraft, Reading, list_choices, read_picks
@@ -30,7 +30,6 @@ _STALE: Final = (
     "Another window saved this form after this one. Below is what this window says: compare the two, then"
     " send it again to let this one count."
 )
-_MOST_SECONDS: Final = 24 * 3600.0
 #: Fields of the form that are its state rather than what somebody wrote.
 _FORM_STATE: Final = (
     "csrf",
@@ -197,6 +196,7 @@ def _keep(
     Raises:
         DeskError: As `pipeline.review.desk.Desk.save_draft`; of these ``lease_lost`` comes after it was kept.
     """
+    seconds = read_seconds(values)
     draft = SavedDraft(
         review_id=review_id,
         slot=slot,
@@ -204,11 +204,13 @@ def _keep(
         revision=_read_revision(values) + 1,
         assessment=Assessment(note=values.get("note", "").strip()[:20_000]),
         stage="blind",
-        active_seconds=_read_seconds(values),
+        active_seconds=seconds or 0.0,
         saved_at=datetime.now(UTC),
     )
     try:
-        saved = context.desk.save_draft(account, values.get("lease_id", "")[:100], draft)
+        saved = context.desk.save_draft(
+            account, values.get("lease_id", "")[:100], draft, counted=seconds is not None
+        )
     except DeskError as error:
         if error.code == "lease_lost":
             _record(context, account, review_id, slot, values)
@@ -226,14 +228,6 @@ def _record(context: Context, account: Account, review_id: str, slot: int, value
 def _read_revision(values: dict[str, str]) -> int:
     text = values.get("revision", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-
-
-def _read_seconds(values: dict[str, str]) -> float:
-    try:
-        seconds = float(values.get("seconds", ""))
-    except ValueError:
-        return 0.0
-    return min(max(seconds, 0.0), _MOST_SECONDS) if math.isfinite(seconds) else 0.0
 
 
 def _reveal(request: Request, review_id: str, slot: int) -> RedirectResponse:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from pipeline.review.desk import Desk
 from pipeline.review.errors import DeskError
+from pipeline.review.exports import Format
 from pipeline.review.permissions import Permission
 from pipeline.review.places import Place, PlaceState, ReviewStanding
 from pipeline.types import Account, DeskSettings
 from pipeline.web.access import allow
 from pipeline.web.context import context_of
+from pipeline.web.label_files import send_labels
 from pipeline.web.rendering import link, render
+from pipeline.web.services import labels_of
 
 __all__ = ["router"]
 
@@ -135,6 +138,17 @@ def plant(
     return _go(request, "planted" if gold else "unplanted")
 
 
+@router.get("/admin/labels.{form}")
+def export_labels_file(
+    request: Request,
+    account: Annotated[Account, allow(Permission.EXPORT)],
+    form: Format,
+    names: Annotated[bool, Query()] = False,
+) -> Response:
+    """Send every label as a file."""
+    return send_labels(labels_of(request.app), form, names=names)
+
+
 def _show(request: Request, **values: Any) -> Response:
     desk = context_of(request).desk
     places = desk.list_places()
@@ -145,6 +159,7 @@ def _show(request: Request, **values: Any) -> Response:
         request,
         "admin.html",
         settings=desk.settings(),
+        label_formats=get_args(Format),
         held_back=held_back[:_LONGEST],
         held_back_count=len(held_back),
         flags=flags[:_LONGEST],

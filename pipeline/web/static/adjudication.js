@@ -6,6 +6,8 @@ const QUIET_MS = 1_500;
 let lastAct = performance.now();
 let waiting = 0;
 
+// Without a script nobody counts, and the server goes by when forms come.
+form.elements.seconds.value = form.dataset.seconds;
 document.getElementById("problems")?.focus();
 
 function act() {

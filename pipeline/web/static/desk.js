@@ -166,7 +166,7 @@ function mount() {
   code = new Code(root, tabs);
   criteria = new Criteria(root, () => autosave.touch());
   page.lease = new Lease(document.getElementById("lease"));
-  watch.restart(Number(page.form?.elements.namedItem("seconds")?.value ?? 0), Number(root.dataset.idle));
+  watch.restart(Number(root.dataset.seconds ?? 0), Number(root.dataset.idle));
   installDivider(document.getElementById("divide-columns"), document.getElementById("panes"), "--code", true);
   installDivider(document.getElementById("divide-rows"), document.getElementById("side"), "--rubric", false);
   code.showComments(page.form);
