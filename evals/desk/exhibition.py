@@ -8,19 +8,23 @@ import sys
 import uuid
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from pipeline.report.collect import Collector
 from pipeline.review.accounts import Accounts
 from pipeline.review.desk import Desk
 from pipeline.review.norming import Norming
 from pipeline.review.places import Place
 from pipeline.review.saved_comments import SavedComments
-from pipeline.store import Store
+from pipeline.store import StageRecord, Store
 from pipeline.types import (
     Account,
     Answer,
     Assessment,
+    Citation,
+    Committed,
     DeskSettings,
+    FeedbackItem,
     LineComment,
     Role,
     SavedDraft,
@@ -50,6 +54,18 @@ _SUBMITTED = (
     ("jun", "layernorm", "good_simple.py"),
     ("leo", "bias_gelu_residual", "good_simple.py"),
     ("leo", "cumsum", "good_simple.py"),
+)
+
+
+#: What that judge says of everything, and what it would tell the author.
+_OPINION: dict[str, Any] = {
+    "reason": "Every sum is formed in float32 and rounded once, where the output is stored.",
+    "citations": (Citation(kind="lines", first_line=11, last_line=12),),
+}
+_FEEDBACK = (
+    FeedbackItem(part="works", text="Each tile is loaded once, and the sums stay in float32."),
+    FeedbackItem(part="change", text="The gain is loaded anew in each round: load it before the loop."),
+    FeedbackItem(part="next", text="Try two buffers, so that loads and arithmetic overlap."),
 )
 
 
@@ -97,11 +113,12 @@ def furnish(store: Store, desk: Desk, accounts: Accounts) -> list[Screen]:
     anna, ben, carla, dora = (_find(accounts, name) for name in PEOPLE)
     by_chance = {"second_review_rate": 1.0, "gold_rate": 0.0, "audit_rate": 0.0}
     desk.change_settings(dora, DeskSettings(**by_chance, undo_seconds=0.0))
+    _draft_all(store, desk)
     waiting = len({place.item.review.id for place in desk.list_places()})
+    # While others hold two, ben is served second reviews alone.
+    kept_back = [(person, _draw(desk, person)) for person in (carla, dora)]
     for _ in range(waiting - 2):
         _finish(desk, _commit(desk, anna, _draw(desk, anna), 4, "The pools rotate; no race is left."))
-    # While others hold the last two, ben is served the second reviews alone.
-    kept_back = [(person, _draw(desk, person)) for person in (carla, dora)]
     done = []
     for level in [1, *(3 if number % 2 else 4 for number in range(waiting - 3))]:
         place = _commit(desk, ben, _draw(desk, ben), level, "It may read a tile before it is written.")
@@ -126,14 +143,14 @@ def furnish(store: Store, desk: Desk, accounts: Accounts) -> list[Screen]:
         _commit(desk, person, norming.join(person, session.id, agreed, key=_key()), level)
     norming.reveal(dora, session.id)
     norming.remark(dora, session.id, agreed, "The anchor of level 3 covers it.", key=_key())
-    desk.change_settings(dora, DeskSettings(**by_chance, undo_seconds=60.0))
+    desk.change_settings(dora, DeskSettings(**by_chance, undo_seconds=10.0))
     (batch, *_) = store.list_batches()
     return [
         Screen("login", "", "/login"),
         Screen("queue", "ben", "/queue"),
         Screen("workspace", "anna", _address(begun)),
         Screen("reveal", "ben", _address(revealed)),
-        Screen("finished", "anna", f"/review/{agreed}/0"),
+        Screen("finished", "anna", f"/review/{agreed}/{_slot(store, agreed, anna)}"),
         Screen("adjudication", "carla", f"/adjudicate/{differing}"),
         Screen("history", "dora", f"/history/{agreed}"),
         Screen("progress", "dora", "/progress"),
@@ -150,6 +167,7 @@ def furnish(store: Store, desk: Desk, accounts: Accounts) -> list[Screen]:
         Screen("admin", "dora", "/admin"),
         Screen("accounts", "dora", "/admin/accounts"),
         Screen("account", "dora", "/admin/accounts/anna"),
+        Screen("own-account", "anna", "/account"),
         Screen("error", "anna", "/nothing-is-here"),
     ]
 
@@ -159,6 +177,32 @@ def _find(accounts: Accounts, name: str) -> Account:
     if account is None:
         raise LookupError(f"nobody is called {name}")
     return account
+
+
+def _draft_all(store: Store, desk: Desk) -> None:
+    """Have a judge with opinions draft what the rules leave open."""
+    collector = Collector(store)
+    for place in desk.list_places():
+        grading_id = place.item.review.grading_id
+        drafted = collector.load_detail(store.load_summary(grading_id)).judgment
+        assert drafted is not None
+        asked = desk.asked_criteria(place.item.review.id)
+        scores = tuple(
+            score.model_copy(
+                update={"level": 4 - asked.index(score.criterion) % 3, "source": "judge", **_OPINION}
+            )
+            if score.criterion in asked
+            else score
+            for score in drafted.scores
+        )
+        judgment = drafted.model_copy(update={"judge": "a judge", "scores": scores, "feedback": _FEEDBACK})
+        stages = store.list_stages(grading_id)
+        stages["judge"] = f"judge of {grading_id}"
+        store.record_stage(
+            StageRecord(stage="judge", key=stages["judge"], output=judgment.model_dump_json(), seconds=0)
+        )
+        store.link_stages(grading_id, stages)
+    store.flush()
 
 
 def _draw(desk: Desk, account: Account) -> Place:
@@ -212,6 +256,14 @@ def _write_half(desk: Desk, account: Account, place: Place) -> None:
 
 def _address(place: Place) -> str:
     return f"/review/{place.item.review.id}/{place.slot}"
+
+
+def _slot(store: Store, review_id: str, account: Account) -> int:
+    return next(
+        event.slot
+        for event in store.desk.list_events_of(review_id)
+        if isinstance(event.action, Committed) and event.actor == account.name
+    )
 
 
 def _key() -> str:

@@ -28,7 +28,7 @@ from pipeline.store import open_store
 __all__ = ["log_in", "main"]
 
 _SIZE: dict[str, int] = {"width": 1360, "height": 820}
-_COLOURS = 48
+_COLOURS = 24
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

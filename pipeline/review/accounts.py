@@ -242,10 +242,6 @@ class Accounts:
                 self._records.save_record("token", sha256, token)
                 self._tokens[sha256] = token
 
-    def ensure(self, name: str) -> Account | None:
-        """Return the account that a trusted proxy names; None if it is unknown or not active."""
-        return self.find(name.strip().lower())
-
     # What is kept in memory
 
     def _load(self, *, now: bool = False) -> None:

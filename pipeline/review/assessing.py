@@ -80,21 +80,11 @@ class Assessing:
     def _refuse_late_stage(self, slot: Slot, account: Account, stage: Literal["blind", "final"]) -> None:
         mine = slot.blind is not None and slot.holder == account.name
         if stage == "final" and not mine:
-            raise DeskError(
-                "not_committed",
-                "the final assessment comes after the blind one",
-                "commit the blind one first",
-            )
+            raise _not_committed()
         if stage == "blind" and mine:
-            raise DeskError(
-                "already_committed",
-                "your blind assessment is committed, for good",
-                "go on with the final one",
-            )
+            raise _already_committed()
         if stage == "final" and slot.final is not None:
-            raise DeskError(
-                "too_late", "your final assessment is sent", "take it back first, if you still can"
-            )
+            raise _already_sent()
 
     def _keep_refused(
         self,
@@ -144,11 +134,7 @@ class Assessing:
             if floor.board.knows(event_id):
                 return slot
             if slot.blind is not None and slot.holder == account.name:
-                raise DeskError(
-                    "already_committed",
-                    "your blind assessment is committed, for good",
-                    "go on with the final one",
-                )
+                raise _already_committed()
             require_handed(account, slot)
             previous = floor.store.desk.find_draft(*slot.id, account.name)
             stretch = self._time.measure(slot, account.name, "blind", claimed, previous)
@@ -201,9 +187,7 @@ class Assessing:
                 return slot
             self._require_own(slot, account)
             if slot.final is not None:
-                raise DeskError(
-                    "too_late", "your final assessment is sent", "take it back first, if you still can"
-                )
+                raise _already_sent()
             previous = floor.store.desk.find_draft(*slot.id, account.name)
             stretch = self._time.measure(slot, account.name, "final", claimed, previous)
             try:
@@ -273,11 +257,7 @@ class Assessing:
     def _require_own(self, slot: Slot, account: Account) -> None:
         require_handed(account, slot)
         if slot.blind is None or slot.holder != account.name:
-            raise DeskError(
-                "not_committed",
-                "the final assessment comes after the blind one",
-                "commit the blind one first",
-            )
+            raise _not_committed()
 
 
 def _says_the_same(previous: SavedDraft, draft: SavedDraft) -> bool:
@@ -286,3 +266,19 @@ def _says_the_same(previous: SavedDraft, draft: SavedDraft) -> bool:
         draft.stage,
         draft.assessment,
     )
+
+
+def _not_committed() -> DeskError:
+    return DeskError(
+        "not_committed", "the final assessment comes after the blind one", "commit the blind one first"
+    )
+
+
+def _already_committed() -> DeskError:
+    return DeskError(
+        "already_committed", "your blind assessment is committed, for good", "go on with the final one"
+    )
+
+
+def _already_sent() -> DeskError:
+    return DeskError("too_late", "your final assessment is sent", "take it back first, if you still can")

@@ -20,12 +20,12 @@ class Secret(Frozen):
     value: str
 
 
-def load_secret(store: Store) -> str:
-    """Return the desk's secret, made when it is first needed."""
-    known = store.desk.find_record("secret", "desk", Secret)
+def load_secret(store: Store, name: str = "desk") -> str:
+    """Return the secret of that name in hexadecimal digits, made when it is first needed."""
+    known = store.desk.find_record("secret", name, Secret)
     if known is None:
-        store.desk.save_record("secret", "desk", Secret(value=secrets.token_hex(32)))
-        known = store.desk.find_record("secret", "desk", Secret)
+        store.desk.save_record("secret", name, Secret(value=secrets.token_hex(32)))
+        known = store.desk.find_record("secret", name, Secret)
         assert known is not None
     return known.value
 

@@ -82,7 +82,7 @@ class Desk:
         return describe_queue(self._floor, self._leases.drawing, account)
 
     def list_upcoming(self, count: int) -> list[DeskItem]:
-        """Return what stands first in the queue, for whoever prepares it; it says nothing about who gets it."""
+        """Return what stands first in the queue, whoever gets it, so that it can be prepared."""
         with self._floor.lock:
             front = itertools.islice(self._floor.board.list_waiting(), count)
             items = [slot.sheet.item for slot in front]
@@ -99,7 +99,11 @@ class Desk:
         """
         require(account, Permission.REVIEW)
         slot = self._leases.draw(account, key)
-        return self._floor.show(slot, draft=True) if slot is not None else None
+        if slot is None:
+            return None
+        # Whoever has an item writes on it next: no crash may forget that it was theirs.
+        self._floor.store.flush()
+        return self._floor.show(slot, draft=True)
 
     def open(self, account: Account, review_id: str, slot: int) -> Place:
         """Return a place to its holder, renewing the lease, or to whoever finished it.
@@ -133,7 +137,9 @@ class Desk:
             DeskError: ``unknown``; ``forbidden`` if the account took part in the review itself.
         """
         require(account, Permission.REVIEW)
-        return self._floor.show(self._leases.join(account, review_id, key), draft=True)
+        slot = self._leases.join(account, review_id, key)
+        self._floor.store.flush()
+        return self._floor.show(slot, draft=True)
 
     def hand_back(
         self, account: Account, review_id: str, slot: int, lease_id: str, *, reason: str, skip: bool

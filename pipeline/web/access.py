@@ -84,7 +84,7 @@ def _identify(request: Request) -> Account | None:
         return None
     name = named_by_proxy(request)
     if name is not None:
-        account = accounts.ensure(name)
+        account = accounts.find(name.strip().lower())
         if account is None:
             raise DeskError("forbidden", "you have no account here", "ask a lead to make one for you")
         return account

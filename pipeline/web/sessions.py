@@ -15,8 +15,8 @@ from typing import Final
 from fastapi import Request
 from starlette.responses import Response
 
+from pipeline.review.chances import load_secret
 from pipeline.store import Store
-from pipeline.types import Frozen
 from pipeline.web.context import Options, context_of
 
 __all__ = [
@@ -35,19 +35,9 @@ __all__ = [
 _LONGEST_KEY: Final = 200
 
 
-class _Secret(Frozen):
-    """What form tokens are signed with."""
-
-    hexadecimal: str
-
-
 def load_form_secret(store: Store) -> bytes:
     """Return what form tokens are signed with; forms stay good when the server starts again."""
-    kept = store.desk.find_record("secret", "forms", _Secret)
-    if kept is None:
-        kept = _Secret(hexadecimal=secrets.token_hex(32))
-        store.desk.save_record("secret", "forms", kept)
-    return bytes.fromhex(kept.hexadecimal)
+    return bytes.fromhex(load_secret(store, "forms"))
 
 
 def cookie_name(options: Options) -> str:
@@ -100,11 +90,14 @@ def bearer_token(request: Request) -> str | None:
 
 
 def named_by_proxy(request: Request) -> str | None:
-    """Return whom a trusted proxy names; a header from any other address says nothing."""
+    """Return whom a trusted proxy names; a header from any other address says nothing.
+
+    Two headers are a proxy's and one that came through it: together they name nobody that there is.
+    """
     options = context_of(request).options
     if not options.identity_header or not _is_trusted(request):
         return None
-    return request.headers.get(options.identity_header) or None
+    return ", ".join(request.headers.getlist(options.identity_header)) or None
 
 
 def client_address(request: Request) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipeline.review.permissions import Permission, may
-from pipeline.types import Account, Claimed, Committed, DeskEvent, Planted, Released
+from pipeline.types import Account, Claimed, Committed, DeskEvent, Planted, Purpose, Released, SlotOpened
 
 __all__ = ["Sight", "find_sight"]
 
@@ -19,11 +19,13 @@ class Sight:
         judge: The judge's draft, the route, and chance's part in it.
         others: What other people said, the decision, and the grade.
         people: Who did what, by name, and what each place is for.
+        gold: Whether it is a gold item, which people who review never learn.
     """
 
     judge: bool
     others: bool
     people: bool
+    gold: bool = field(default=False, compare=False)
 
 
 def find_sight(
@@ -33,7 +35,8 @@ def find_sight(
 
     Whoever holds a place of it that is not committed yet sees nothing that could lead them, whatever their
     role. A decided review is open to everybody, unless it serves again as a gold item or in a norming
-    session: then only to leads and to those who have committed to it.
+    session: then only to leads and to those who have committed to it. Whoever was served it as a gold item
+    sees no more than of a review that is not decided, since it was to look like one.
     """
     leads = may(account.role, Permission.MANAGE)
     committed = {event.slot for event in events if _is_by(event, account) and _commits(event)}
@@ -41,8 +44,9 @@ def find_sight(
         return Sight(judge=False, others=False, people=False)
     served_again = (in_session or _is_gold(events)) and not leads
     judge = bool(committed) or (decided and not served_again)
-    others = decided and judge
-    return Sight(judge=judge, others=others, people=leads or others)
+    gold_alone = bool(committed) and committed <= _gold_slots(events)
+    others = decided and judge and (leads or not gold_alone)
+    return Sight(judge=judge, others=others, people=leads or others, gold=leads)
 
 
 def _is_by(event: DeskEvent, account: Account) -> bool:
@@ -62,6 +66,14 @@ def _held_slots(account: Account, events: Sequence[DeskEvent]) -> set[int]:
         elif isinstance(event.action, Released) and leases.get(event.slot, ("",))[0] == event.action.lease_id:
             del leases[event.slot]
     return {slot for slot, (_, holder) in leases.items() if holder == account.name}
+
+
+def _gold_slots(events: Sequence[DeskEvent]) -> set[int]:
+    return {
+        event.slot
+        for event in events
+        if isinstance(event.action, SlotOpened) and event.action.purpose is Purpose.GOLD
+    }
 
 
 def _is_gold(events: Sequence[DeskEvent]) -> bool:

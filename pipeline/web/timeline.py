@@ -115,6 +115,8 @@ def compose_timeline(
     titles = {criterion.id: criterion.title for criterion in detail.rubric.criteria} if detail.rubric else {}
     timed = [_open_row(review, sight)]
     for event in events:
+        if _is_about_gold(event) and not sight.gold:
+            continue
         if sight.people or event.actor == viewer:
             timed.append(
                 _event_row(event, detail, titles, shows_levels=sight.others or event.actor == viewer)
@@ -192,6 +194,11 @@ def _say_findings(detail: Detail) -> Iterator[str]:
             yield f"{finding.severity.value}: {finding.check.replace('_', ' ')}: {finding.message}{lines}"
 
 
+def _is_about_gold(event: DeskEvent) -> bool:
+    action = event.action
+    return isinstance(action, Planted) or (isinstance(action, SlotOpened) and action.purpose is Purpose.GOLD)
+
+
 def _draft_row(judgment: Judgment, titles: Mapping[str, str]) -> Row:
     struck = f"{len(judgment.struck)} statements struck" if judgment.struck else ""
     lines = (f"Overall {show_grade(judgment.overall.value)}: {judgment.overall.reason}", struck)
@@ -209,9 +216,9 @@ def _draft_row(judgment: Judgment, titles: Mapping[str, str]) -> Row:
 def _open_row(review: Review, sight: Sight) -> Row:
     chance = f"Chance chose it, with probability {review.probability:.2g}" if review.probability else ""
     lines = (chance, review.reason) if sight.judge else ()
-    return Row(
-        "opened", review.opened_at, "desk", "Review opened", review.id, tuple(line for line in lines if line)
-    )
+    # A gold item was opened long before others in the queue: the date would give it away.
+    opened_at = review.opened_at if sight.people else None
+    return Row("opened", opened_at, "desk", "Review opened", review.id, tuple(line for line in lines if line))
 
 
 def _event_row(event: DeskEvent, detail: Detail, titles: Mapping[str, str], *, shows_levels: bool) -> Row:

@@ -1,4 +1,4 @@
-"""A real Chromium before a real desk: every person has a window of their own, and nothing may go wrong in it."""
+"""A real Chromium before a real desk: everybody has a window of their own, and nothing goes wrong in it."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_axe_finds_nothing_serious_on_any_screen(
             found += [f"keys: {one}" for one in _violations(page)]
     for page in windows.values():
         page.context.close()
-    assert found == []
+    assert not found, "\n".join(found)
 
 
 def _violations(page: Page) -> list[str]:
@@ -107,21 +107,23 @@ def test_tab_reaches_everything_on_every_screen_and_the_focus_is_seen(
         page = windows[screen.account]
         _open(page, screen)
         wanted, reached = page.evaluate(_REACHABLE), set()
-        page.evaluate("document.activeElement.blur()")
-        for _ in range(len(wanted) + 20):
+        for _ in range(2 * len(wanted) + 20):
             page.keyboard.press("Tab")
             now = page.evaluate(_FOCUSED)
+            # After the last element comes the window itself, then the first.
             if now is None:
-                break
+                continue
             if not now["outlined"]:
                 faults.append(f"{screen.name}: the focus is not seen on {now['html']}")
             if now["wanted"] is not None:
                 reached.add(int(now["wanted"]))
+            if len(reached) == len(wanted):
+                break
         missed = [html for place, html in enumerate(wanted) if place not in reached]
         faults += [f"{screen.name}: Tab does not reach {html}" for html in missed]
     for page in windows.values():
         page.context.close()
-    assert faults == []
+    assert not faults, "\n".join(faults)
 
 
 def test_nothing_is_cut_off_at_twice_the_size(browser: Browser, server: str, screens: list[Screen]) -> None:
@@ -137,4 +139,4 @@ def test_nothing_is_cut_off_at_twice_the_size(browser: Browser, server: str, scr
             faults.append(f"{screen.name} is {width} pixels wide")
     for page in windows.values():
         page.context.close()
-    assert faults == []
+    assert not faults, "\n".join(faults)

@@ -199,9 +199,7 @@ def test_who_is_logged_out_in_mid_edit_logs_in_elsewhere_and_loses_nothing(
     assert draft.assessment.note == "Written without a session"
 
 
-def test_words_typed_just_before_a_link_is_followed_are_kept(
-    people: PersonFactory, plain: Account
-) -> None:
+def test_words_typed_just_before_a_link_is_followed_are_kept(people: PersonFactory, plain: Account) -> None:
     anna = people("anna")
     anna.draw()
     here = anna.page.url

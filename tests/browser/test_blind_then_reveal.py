@@ -85,7 +85,7 @@ def test_a_level_that_changes_after_the_reveal_needs_a_cause_and_both_are_kept(
     (change,) = done.submitted.revisions
     assert (change.before, change.after, change.cause) == (1, 4, Cause.SLIP)
     final = {name: answer.level for name, answer in done.submitted.final.answers.items()}
-    assert final == {name: 1 for name in asked} | {change.criterion: 4}
+    assert final == dict.fromkeys(asked, 1) | {change.criterion: 4}
 
 
 def test_the_blind_assessment_cannot_be_reached_again_with_the_back_button(anna: Person, item: str) -> None:

@@ -17,10 +17,13 @@ OWNED = "<script>document.title = 'owned'; alert('owned')</script>"
 ELSEWHERE = (
     "</pre></div></textarea><img src='http://192.0.2.1/owned.png' onerror=\"alert('owned')\">"
     "<svg onload=alert('owned')><style>body { display: none }</style><link rel=stylesheet href=//192.0.2.1/x>"
-    "<iframe src='javascript:alert(1)'></iframe><a href='javascript:alert(1)' autofocus onfocus=alert(1)>here</a>"
+    "<iframe src='javascript:alert(1)'></iframe>"
+    "<a href='javascript:alert(1)' autofocus onfocus=alert(1)>here</a>"
 )
 MARKUP = f"import nki\n# {OWNED}\nx = '''{ELSEWHERE}'''\n"
-CONTROLS = "import nki\nx = '\x1b[31mred\x1b]0;owned\x07 \u202egnp.exe\u202c \u2066a\u2069 \x00\x08\x7f \ufeff'\n"
+CONTROLS = (
+    "import nki\nx = '\x1b[31mred\x1b]0;owned\x07 \u202egnp.exe\u202c \u2066a\u2069 \x00\x08\x7f \ufeff'\n"
+)
 TEMPLATES = "{{ 7 * 7 }} {% raw %} ${7 * 7} <!-- <![CDATA[ ]]> -->\n"
 
 #: Characters that may be in no page: they act on whoever reads it rather than show anything.
@@ -39,7 +42,9 @@ def test_hostile_code_is_shown_inert_before_and_after_the_commit(
     expect(shown).to_be_visible()
     for _ in range(page.locator(".modes [data-mode]").count()):
         assert not set(ACTING) & set(shown.inner_text())
-        assert page.locator("#code :is(script, img, iframe, svg, style, link, a[href^=javascript])").count() == 0
+        assert (
+            page.locator("#code :is(script, img, iframe, svg, style, link, a[href^=javascript])").count() == 0
+        )
         page.keyboard.press("d")
         page.wait_for_load_state("networkidle")
     if code is MARKUP:

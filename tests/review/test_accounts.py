@@ -190,7 +190,6 @@ def test_an_account_that_is_not_active_is_nobody(accounts: Accounts) -> None:
     assert accounts.find("anna") is None
     assert accounts.find_session(key) is None
     assert accounts.find_token(token) is None
-    assert accounts.ensure("anna") is None
     assert accounts.log_in("anna", PASSWORD, address=ADDRESS) is None
     with pytest.raises(DeskError):
         accounts.issue_token(ANNA, "another")

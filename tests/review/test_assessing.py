@@ -324,7 +324,8 @@ def test_the_final_assessment_comes_after_the_blind_one(desk: Desk, place: Place
     assert refused.value.code == "not_committed"
 
 
-def test_every_level_that_changed_needs_its_cause(desk: Desk, place: Place) -> None:
+def test_every_level_that_changed_needs_its_cause(desk: Desk, place: Place, clock: Clock) -> None:
+    clock.pass_by(60)
     committed = commit(desk, ANNA, place, assess(1, 2))
     with pytest.raises(DeskError, match="Clarity: say why its level changed"):
         finish(desk, ANNA, committed, assess(3, 2))
@@ -335,6 +336,7 @@ def test_every_level_that_changed_needs_its_cause(desk: Desk, place: Place) -> N
     assert "Clarity: the revision does not match" in refused.value.fault.message
     assert "Safety: its level did not change" in refused.value.fault.message
     revision = Revision(criterion="clarity", before=1, after=3, cause=Cause.MISSED_EVIDENCE)
+    clock.pass_by(30)
     done = finish(desk, ANNA, committed, assess(3, 2), [revision])
     assert done.submitted is not None
     assert done.submitted.blind == assess(1, 2)

@@ -125,6 +125,8 @@ def test_a_commit_keeps_each_pick_and_leads_to_the_reveal(
     assert {pick.cause for pick in committed[0].picks.values()} == {Cause.RUBRIC_UNCLEAR}
     assert set(committed[0].picks) == set(desk.asked_criteria(review_id))
     assert committed[0].rubric_change == "Say what a race is."
+    assert "Say what a race is." in client("dora").get("/progress").text
+    assert "Say what a race is." not in client("vera").get("/progress").text
     assert carla.get(f"/adjudicate/{review_id}").headers["location"] == answer.headers["location"]
 
 

@@ -154,6 +154,7 @@ def _page(
         key=values.get("key") or secrets.token_hex(12),
         revision=place.draft.revision if place.draft else 0,
         seconds=place.draft.active_seconds if place.draft else 0,
+        idle_seconds=context.desk.settings().idle_seconds,
         problems=problems,
         saved_at=saved_at,
     )

@@ -1,9 +1,11 @@
 // Keeps the adjudicator's form as it is written, and counts the seconds somebody is at work on it.
 const form = document.getElementById("adjudication");
 const saved = document.getElementById("saved");
-const IDLE_MS = 60_000;
+const IDLE_MS = Number(form.dataset.idle) * 1000;
+const BEAT_MS = 30_000;
 const QUIET_MS = 1_500;
 let lastAct = performance.now();
+let lastKept = performance.now();
 let waiting = 0;
 
 // Without a script nobody counts, and the server goes by when forms come.
@@ -15,10 +17,13 @@ function act() {
   const pause = now - lastAct;
   lastAct = now;
   if (pause < IDLE_MS) form.elements.seconds.value = (Number(form.elements.seconds.value) + pause / 1000).toFixed(1);
+  // Whoever only reads is at work too, and keeps the lease.
+  if (now - lastKept > BEAT_MS && !waiting) keep();
 }
 
 async function keep() {
   waiting = 0;
+  lastKept = performance.now();
   const fields = new FormData(form);
   try {
     const answer = await fetch(form.dataset.draft, {

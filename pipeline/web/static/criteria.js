@@ -56,7 +56,8 @@ export class Criteria {
       const item = this.items[place];
       const level = item.dataset.asked === "yes" ? this.value(item) : "✓";
       const sign = { "": "?", none: "–" }[level] ?? level;
-      button.textContent = `${place + 1} ${sign}`;
+      const number = Object.assign(document.createElement("span"), { className: "place", textContent: place + 1 });
+      button.replaceChildren(number, ` ${sign}`);
       button.ariaLabel = `${item.dataset.title}: ${{ "?": "not decided", "–": "cannot be judged", "✓": "settled by a check" }[sign] ?? `level ${sign}`}`;
       button.ariaCurrent = place === this.place ? "step" : null;
       button.classList.toggle("differs", item.classList.contains("differs"));

@@ -2,7 +2,7 @@
 
 const STORED = "desk.keys";
 
-export const ACTIONS = {
+const ACTIONS = {
   next: ["j", "Next criterion"],
   previous: ["k", "Previous criterion"],
   "level-1": ["1", "Lowest level"],

@@ -2,7 +2,7 @@
 
 const SIZES = "desk.sizes";
 
-export function readSizes() {
+function readSizes() {
   try {
     return JSON.parse(localStorage.getItem(SIZES)) || {};
   } catch {
