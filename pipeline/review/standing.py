@@ -29,8 +29,10 @@ def describe_queue(floor: Floor, drawing: Drawing, account: Account) -> QueueSta
         could_be_served = waiting.total() + adjudications
         # A gold item takes nothing from the queue; a count that stays would tell that it was one.
         gold = sum(
-            slot.purpose is Purpose.GOLD and slot.claimed_at is not None and slot.claimed_at >= midnight
-            for slot in (*begun, *finished)
+            account.name in slot.seen_by and slot.claimed_at is not None and slot.claimed_at >= midnight
+            for sheet in floor.board.list_met(account.name)
+            if account.name in sheet.people or account.name in sheet.barred
+            for slot in sheet.slots_for(Purpose.GOLD)
         )
         return QueueState(
             waiting=max(could_be_served - gold, min(could_be_served, 1)),

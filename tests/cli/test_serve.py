@@ -213,6 +213,7 @@ def test_a_proxy_that_is_trusted_says_who_is_there(serve: Serve, database: Path)
     # Whoever the proxy says is behind it does not make the proxy another.
     headers["X-Forwarded-For"] = "192.0.2.1"
     assert httpx.get(f"{served.address}/queue", headers=headers).status_code == 200
+    served.end()
     strangers = serve(database, "--identity-header", "X-Remote-User", "--trusted-proxy", "192.0.2.0/24")
     answer = httpx.get(f"{strangers.address}/queue", headers={"X-Remote-User": "anna"})
     assert answer.status_code == 303

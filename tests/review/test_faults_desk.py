@@ -113,8 +113,9 @@ def test_one_decision_that_cannot_be_made_keeps_no_other_waiting(
     assert {decision.review_id for decision in desk.decide_due()} == {"r-k", "r-l"}
 
 
+@pytest.mark.parametrize("skips", [False, True])
 def test_a_gold_item_takes_as_much_from_the_count_of_what_waits_as_any_other(
-    open_desk: OpenDesk, store: Store, clock: Clock
+    open_desk: OpenDesk, store: Store, clock: Clock, skips: bool
 ) -> None:
     add_waiting(store, "gold", minute=0)
     desk = open_desk()
@@ -132,7 +133,10 @@ def test_a_gold_item_takes_as_much_from_the_count_of_what_waits_as_any_other(
     assert place.purpose is Purpose.GOLD
     held = desk.describe_queue(ANNA)
     assert held.waiting == before.waiting - 1
-    finish(desk, ANNA, commit(desk, ANNA, place))
+    if skips:
+        desk.hand_back(ANNA, "r-gold", place.slot, place.lease_id, reason="too hard", skip=True)
+    else:
+        finish(desk, ANNA, commit(desk, ANNA, place))
     assert desk.describe_queue(ANNA).waiting == before.waiting - 1
 
 
