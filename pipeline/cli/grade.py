@@ -265,6 +265,7 @@ def _print_outcome(
     if rows:
         screen.line(f"Show:   {say_command('show ID', database)}")
         screen.line(f"Queue:  {say_command('review list', database)}")
+        screen.line(f"Desk:   {say_command('serve', database)}")
 
 
 def _mark_verdict(row: GradingSummary, expected: Verdict | None) -> Cell:

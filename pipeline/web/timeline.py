@@ -298,7 +298,7 @@ def _say_assessment(assessment: Assessment) -> Iterator[str]:
 
 
 def _say_revision(revision: Revision, titles: Mapping[str, str]) -> str:
-    before, after = (_say_level(level) for level in (revision.before, revision.after))
+    before, after = (_say_level(level, "cannot judge") for level in (revision.before, revision.after))
     remark = f": {revision.remark}" if revision.remark else ""
     title = titles.get(revision.criterion, revision.criterion)
     return f"{title}: {before} → {after}, {_readable(revision.cause)}{remark}"
@@ -338,18 +338,20 @@ def _grade_row(grade: Grade, titles: Mapping[str, str]) -> Row:
 
 
 def _level_of(score: Score, titles: Mapping[str, str]) -> LevelLine:
-    return LevelLine(titles.get(score.criterion, score.criterion), _say_level(score.level), score.reason)
+    return LevelLine(
+        titles.get(score.criterion, score.criterion), _say_level(score.level, "unscored"), score.reason
+    )
 
 
 def _levels_of(assessment: Assessment, titles: Mapping[str, str]) -> tuple[LevelLine, ...]:
     return tuple(
-        LevelLine(titles.get(name, name), _say_level(answer.level), answer.reason)
+        LevelLine(titles.get(name, name), _say_level(answer.level, "cannot judge"), answer.reason)
         for name, answer in assessment.answers.items()
     )
 
 
-def _say_level(level: int | None) -> str:
-    return "cannot judge" if level is None else str(level)
+def _say_level(level: int | None, none: str) -> str:
+    return none if level is None else str(level)
 
 
 def _readable(word: str) -> str:

@@ -39,6 +39,7 @@ def test_report_and_queue_are_named(graded: Path, again: Ended) -> None:
     report = graded.with_name("grades.report.html")
     assert f"Report: {report}\n" in again.out
     assert f"Queue:  nki-grader review list --db {graded}\n" in again.out
+    assert f"Desk:   nki-grader serve --db {graded}\n" in again.out
     assert report.read_text().startswith("<!DOCTYPE html>")
 
 

@@ -8,9 +8,10 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse
 
-from pipeline.review.permissions import Permission
+from pipeline.review.permissions import Permission, may
 from pipeline.types import Cause
 from pipeline.web.access import Here, allow
+from pipeline.web.context import context_of
 from pipeline.web.progress_lists import Listed
 from pipeline.web.rendering import render
 from pipeline.web.services import progress_lists_of, progress_of
@@ -27,7 +28,27 @@ Kind = Literal["committed", "finished", "waiting", "people", "judge", "imported"
 @router.get("/progress")
 def show_progress(request: Request, account: Here) -> HTMLResponse:
     """Show throughput, what waits, agreement, changes, gold items and audits."""
-    return render(request, "progress.html", report=progress_of(request.app).recall(account))
+    offered = [
+        person.hours_tonight
+        for person in context_of(request).accounts.list()
+        if person.active and person.hours_tonight is not None and may(person.role, Permission.REVIEW)
+    ]
+    report = progress_of(request.app).recall(account)
+    return render(
+        request,
+        "progress.html",
+        report=report,
+        people_tonight=len(offered),
+        hours_tonight=sum(offered),
+        room_tonight=_count_room(sum(offered), report.pace.blind.value, report.pace.final.value),
+    )
+
+
+def _count_room(hours: float, blind: float | None, final: float | None) -> int | None:
+    """Return how many reviews fit into `hours` at the median seconds that one takes; None if unknown."""
+    if blind is None or final is None or blind + final <= 0:
+        return None
+    return int(hours * 3600 / (blind + final))
 
 
 @router.get("/progress/reviews")
