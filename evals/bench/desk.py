@@ -122,7 +122,7 @@ class Grading:
         finished = 0
         for batch_id in self._list() - self._before:
             states = self._client.get(f"/api/v1/batches/{batch_id}").json()["states"]
-            finished += sum(states.get(state, 0) for state in ("graded", "waiting", "held"))
+            finished += sum(states.get(state, 0) for state in ("graded", "waiting", "decided", "held"))
         return finished
 
     def _list(self) -> set[str]:

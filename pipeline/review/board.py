@@ -168,8 +168,8 @@ class Board:
         sheet = self._sheet(item.review.id)
         if sheet.item is not None:
             return False
-        sheet.item, sheet.author = item, author
         sheet.decided = sheet.decided or item.decided
+        sheet.item, sheet.author = item.model_copy(update={"decided": sheet.decided}), author
         self._sort(sheet)
         return True
 
@@ -179,6 +179,8 @@ class Board:
             sheet = self._sheet(review_id)
             if not sheet.decided:
                 sheet.decided = True
+                if sheet.item is not None:
+                    sheet.item = sheet.item.model_copy(update={"decided": True})
                 self._sort(sheet)
 
     def apply(self, event: DeskEvent) -> None:
@@ -273,10 +275,12 @@ class Board:
         return sheet
 
     def _release(self, slot: Slot) -> None:
-        if slot.holder is not None:
-            self._begun.get(slot.holder, {}).pop(slot.id, None)
-            slot.sheet.people.discard(slot.holder)
-        slot.holder, slot.lease_until = None, None
+        holder, slot.holder, slot.lease_until = slot.holder, None, None
+        if holder is not None:
+            self._begun.get(holder, {}).pop(slot.id, None)
+            # History that another desk wrote may give one person two places of one review.
+            if all(other.holder != holder for other in slot.sheet.slots.values()):
+                slot.sheet.people.discard(holder)
 
     def _meet(self, slot: Slot, account: str) -> None:
         slot.seen_by.add(account)

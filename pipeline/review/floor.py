@@ -178,7 +178,7 @@ class Floor:
             state=slot.state,
             holder=slot.holder,
             lease_id=slot.lease_id if slot.holder else "",
-            lease_until=slot.lease_until,
+            lease_until=slot.lease_until if slot.final is None else None,
             draft=None,
             submitted=_submitted(slot),
             undo_until=self.undo_until(slot),

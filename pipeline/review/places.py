@@ -54,7 +54,7 @@ class Place:
         state: How far it has come.
         holder: Account that has it, or had it last where it is committed or finished.
         lease_id: Of the holder; empty where nobody holds it.
-        lease_until: When the lease ends unless it is renewed.
+        lease_until: When the lease ends unless it is renewed; None where nobody is at it any more.
         draft: What the holder has saved, for the holder only.
         submitted: What stands of the blind and the final assessment.
         undo_until: When a finished place can no longer be taken back.

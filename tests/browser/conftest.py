@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from pipeline.review.accounts import Accounts
 from pipeline.review.desk import Desk
@@ -38,6 +38,9 @@ __all__ = [
     "store",
     "waiting_database",
 ]
+
+# No test is about how fast a loaded machine is.
+expect.set_options(timeout=60_000)
 
 PersonFactory = Callable[..., Person]
 
