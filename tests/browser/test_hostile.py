@@ -40,13 +40,15 @@ def test_hostile_code_is_shown_inert_before_and_after_the_commit(
     page.goto(f"/review/{place.item.review.id}/{place.slot}")
     shown = page.locator("#code")
     expect(shown).to_be_visible()
-    for _ in range(page.locator(".modes [data-mode]").count()):
+    modes = page.locator(".modes [data-mode]")
+    for number in range(modes.count()):
+        expect(modes.nth(number)).to_have_attribute("aria-pressed", "true")
         assert not set(ACTING) & set(shown.inner_text())
         assert (
             page.locator("#code :is(script, img, iframe, svg, style, link, a[href^=javascript])").count() == 0
         )
         page.keyboard.press("d")
-        page.wait_for_load_state("networkidle")
+    expect(modes.first).to_have_attribute("aria-pressed", "true")
     if code is MARKUP:
         assert OWNED in shown.inner_text()
         assert ELSEWHERE in shown.inner_text()

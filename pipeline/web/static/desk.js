@@ -236,11 +236,20 @@ async function send(form, submitter) {
 }
 
 async function showMode(chosen) {
-  const answer = await fetch(`${page.base}/code?mode=${encodeURIComponent(chosen.dataset.mode)}`);
-  if (!answer.ok) return;
-  code.pane.innerHTML = await answer.text();
-  code.pane.dataset.mode = chosen.dataset.mode;
-  page.set("shown_mode", chosen.dataset.mode);
+  const mode = chosen.dataset.mode;
+  const pane = code.pane;
+  // What was asked for last counts, in whatever order the answers come.
+  pane.dataset.wanted = mode;
+  const answer = await fetch(`${page.base}/code?mode=${encodeURIComponent(mode)}`);
+  const text = answer.ok ? await answer.text() : null;
+  if (pane.dataset.wanted !== mode) return;
+  if (text === null) {
+    delete pane.dataset.wanted;
+    return;
+  }
+  pane.innerHTML = text;
+  pane.dataset.mode = mode;
+  page.set("shown_mode", mode);
   for (const one of document.querySelectorAll(".modes [data-mode]")) {
     if (one.tagName === "BUTTON") one.ariaPressed = String(one === chosen);
     else one.ariaCurrent = one === chosen ? "true" : null;
@@ -302,7 +311,8 @@ function act(name) {
     tab: () => void tabs.step(1),
     mode: () => {
       const all = [...document.querySelectorAll(".modes [data-mode]")];
-      const now = all.findIndex((one) => one.dataset.mode === code.pane.dataset.mode);
+      const last = code.pane.dataset.wanted ?? code.pane.dataset.mode;
+      const now = all.findIndex((one) => one.dataset.mode === last);
       showMode(all[(now + 1) % all.length]);
     },
     finding: () => code.stepFinding(1),
