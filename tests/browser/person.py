@@ -52,7 +52,7 @@ class Person:
         """Take the next item from the queue."""
         self.page.goto("/queue")
         self.page.locator("#draw").click()
-        expect(self.page.locator("#workspace.scripted, #adjudication")).to_be_visible()
+        expect(self.page.locator("#workspace.scripted, #adjudication.scripted")).to_be_visible()
 
     @property
     def asked(self) -> list[str]:

@@ -84,3 +84,24 @@ def test_the_adjudicators_form_is_kept_as_it_is_written(
     expect(carla.page.locator("#saved")).to_contain_text("Saved")
     carla.page.reload()
     expect(note).to_have_value("Half a thought")
+
+
+def test_whose_level_counts_can_be_chosen_with_the_keyboard(
+    people: PersonFactory, doubled: None, desk: Desk
+) -> None:
+    review_all(desk, ANNA, 4)
+    review_all(desk, Account(name="ben", role=ANNA.role), 0)
+    carla = people("carla")
+    carla.draw()
+    page = carla.page
+    picks = page.locator("fieldset.pick")
+    for place, key, chosen in ((0, "1", "A"), (1, "2", "B"), (2, "3", "other")):
+        page.keyboard.press("j")
+        page.keyboard.press(key)
+        expect(picks.nth(place).locator("input[type=radio]:checked")).to_have_attribute("value", chosen)
+    page.keyboard.press("k")
+    page.keyboard.press("1")
+    expect(picks.nth(1).locator("input[type=radio]:checked")).to_have_attribute("value", "A")
+    page.keyboard.press("Control+Enter")
+    # Causes are missing: nothing is committed, and the page says what is.
+    expect(page.locator("#problems")).to_be_visible()

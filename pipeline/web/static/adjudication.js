@@ -1,4 +1,6 @@
-// Keeps the adjudicator's form as it is written, and counts the seconds somebody is at work on it.
+// Keeps the adjudicator's form as it is written, counts the seconds somebody is at work on it, and takes keys.
+import { Keys } from "./keys.js";
+
 const form = document.getElementById("adjudication");
 const saved = document.getElementById("saved");
 const IDLE_MS = Number(form.dataset.idle) * 1000;
@@ -54,3 +56,31 @@ document.addEventListener("visibilitychange", () => {
     keep();
   }
 });
+
+// The keys that choose a level choose here whose level it is: first A, then B, then another.
+const picks = [...form.querySelectorAll("fieldset.pick")];
+
+function step(by) {
+  const now = picks.findIndex((pick) => pick.contains(document.activeElement));
+  const next = picks[Math.min(Math.max(now + by, 0), picks.length - 1)];
+  (next.querySelector("input[type=radio]:checked") ?? next.querySelector("input[type=radio]")).focus();
+}
+
+function choose(source) {
+  const pick = picks.find((one) => one.contains(document.activeElement));
+  const radio = pick?.querySelector(`input[type=radio][value=${source}]`);
+  if (!radio) return;
+  radio.click();
+  radio.focus();
+}
+
+new Keys((name, event) => {
+  if (name === "next") step(1);
+  else if (name === "previous") step(-1);
+  else if (name === "level-1") choose("A");
+  else if (name === "level-2") choose("B");
+  else if (name === "level-3") choose("other");
+  else if (name === "submit") form.querySelector("button[value=commit]").click();
+  else if (name === "escape") event.target.blur?.();
+});
+form.classList.add("scripted");
