@@ -76,7 +76,7 @@ def test_a_level_that_changes_after_the_reveal_needs_a_cause_and_both_are_kept(
     page.keyboard.press("2")
     anna.await_saved()
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#workspace[data-stage=blind]")).to_be_visible()
+    expect(page.locator("#workspace[data-stage=final]")).to_be_hidden()
 
     (done,) = desk.describe_queue(ANNA).recent
     assert done.submitted is not None

@@ -158,8 +158,10 @@ def test_a_finished_review_is_decided_and_its_grade_released(serve: Serve, datab
     with open_store(database) as store:
         accounts = Accounts(store)
         dora = accounts.create(Account(name="dora", role=Role.LEAD))
+        settings = DeskSettings(undo_seconds=0, second_review_rate=0, audit_rate=0)
+        # Before a desk is opened: it would draw audits at the usual rate, and their grades are out already.
+        store.desk.save_record("settings", "desk", settings)
         desk = Desk(store)
-        desk.change_settings(dora, DeskSettings(undo_seconds=0, second_review_rate=0, audit_rate=0))
         place = finish(desk, dora, commit(desk, dora, draw(desk, dora), 3))
         grading_id = place.item.review.grading_id
         assert store.load_grade(grading_id) is None
