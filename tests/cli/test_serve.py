@@ -181,6 +181,7 @@ def test_what_the_command_line_adds_and_decides_meanwhile_counts_at_once(
 ) -> None:
     with open_store(database) as store:
         Accounts(store).create(Account(name="anna", role=Role.REVIEWER), PASSWORD)
+        store.desk.save_record("settings", "desk", DeskSettings(audit_rate=0))
     served = serve(database)
     with closing(log_in(served.address, "anna")) as anna:
         assert "<b>2</b><span>waiting for you" in anna.get("/queue").text
