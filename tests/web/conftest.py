@@ -64,8 +64,8 @@ def waiting_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         accounts = Accounts(store, passwords=QUICK)
         for name, role in PEOPLE.items():
             accounts.create(Account(name=name, role=role, display=name.capitalize()), PASSWORD)
-        # Chance must not put grades that stand alone into the queue of one test in twenty.
-        store.desk.save_record("settings", DESK, DeskSettings(audit_rate=0.0))
+        # Chance must not put another review into the queue of one test in twenty.
+        store.desk.save_record("settings", DESK, DeskSettings(audit_rate=0.0, second_review_rate=0.0))
     return database
 
 
