@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import re
 import signal
 import socket
@@ -164,7 +165,8 @@ def _listen(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return socket.create_server(found[4][:2], family=found[0])
     except OSError as error:
-        reason = error.strerror or str(error)
+        # What Python adds to the system's own words names the address once more.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
         raise click.ClickException(
             f"cannot listen at {host}, port {port}: {reason} (choose another with --port or --host)"
         ) from error

@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from pipeline.review.chances import chance_of
-from pipeline.review.queue import review_id_of
 from pipeline.store import Store
-from pipeline.types import Frozen, Review
+from pipeline.types import Frozen, Review, hash_text
 
 __all__ = ["AuditCursor", "AuditDraw"]
 
@@ -45,7 +44,7 @@ class AuditDraw:
             return []
         chosen = [
             Review(
-                id=review_id_of(summary.grading_id),
+                id=_audit_id_of(summary.grading_id),
                 grading_id=summary.grading_id,
                 reason=_REASON,
                 opened_at=now,
@@ -61,3 +60,8 @@ class AuditDraw:
         # After the reviews: what is asked about again after a crash is chosen again, and opened once.
         self._store.desk.save_record("audits", "desk", AuditCursor(after=self._after))
         return chosen
+
+
+def _audit_id_of(grading_id: str) -> str:
+    """Return the id of the audit of a grading: never that of the review which its route may ask for yet."""
+    return "r-" + hash_text("audit", grading_id)[:16]

@@ -39,9 +39,12 @@ class Intake:
             for _, event in events:
                 floor.apply(event)
             floor.close(decided)
-            openings = [event for _, item in items for event in self._open_seconds(item)]
-            if openings:
-                floor.keep_at_once(openings)
+            for _, item in items:
+                # Under the review's lock, so that nobody opens a place under the same number meanwhile.
+                with floor.lock_of(item.review.id):
+                    openings = self._open_seconds(item)
+                    if openings:
+                        floor.keep(openings)
             self._items_seen = max((number for number, _ in items), default=self._items_seen)
             self._events_seen = max((number for number, _ in events), default=self._events_seen)
 

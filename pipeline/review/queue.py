@@ -22,7 +22,7 @@ __all__ = ["conclude", "enqueue", "review_id_of"]
 
 
 def review_id_of(grading_id: str) -> str:
-    """Return the id of the review of a grading."""
+    """Return the id of the review that a grading's route asks for."""
     return "r-" + hash_text("review", grading_id)[:16]
 
 

@@ -128,7 +128,8 @@ def test_a_busy_port_is_one_line_with_a_remedy(tmp_path: Path) -> None:
         port = other.getsockname()[1]
         ended = run("serve", "--db", tmp_path / "new.duckdb", "--port", str(port))
     assert ended.code == 2
-    assert ended.err.startswith(f"error: cannot listen at 127.0.0.1, port {port}: ")
+    said = f"error: cannot listen at 127.0.0.1, port {port}: Address already in use (choose another"
+    assert ended.err.startswith(said)
     assert ended.err.count("\n") == 1
     assert "--port" in ended.err
     assert not (tmp_path / "new.duckdb").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipeline.review.places import ReviewStanding
+from pipeline.review.queue import review_id_of
 from pipeline.store import Store
 from tests.review.conftest import OpenDesk
 from tests.review.desk_examples import ANNA, PLAIN, Clock, add_accepted, add_graded, add_waiting, review_once
@@ -23,6 +24,7 @@ def test_a_grade_that_stands_alone_comes_to_the_queue_with_its_probability(
     audit = found["g-alone"]
     assert (audit.kind, audit.probability, audit.opened_at) == ("audit", 1.0, clock.now)
     assert audit.id.startswith("r-"), "its id tells nobody what it is"
+    assert audit.id != review_id_of("g-alone"), "a route may still ask for that one"
 
 
 def test_an_audit_never_changes_the_released_grade(store: Store, open_desk: OpenDesk, clock: Clock) -> None:

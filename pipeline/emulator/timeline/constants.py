@@ -11,7 +11,7 @@ from pipeline.emulator.operations import OPERATIONS
 from pipeline.emulator.operations.operators import COMPARISONS
 from pipeline.emulator.program.instructions import Instruction, Program
 
-__all__ = ["exact_constants"]
+__all__ = ["exact_constants", "holds_exactly", "writes_exactly"]
 
 #: Operations whose last operator makes every result 0 or 1 if it compares.
 _COMPARING: Final = {"tensor_tensor": ("op",), "tensor_scalar": ("op1", "op0")}
@@ -30,22 +30,27 @@ def exact_constants(program: Program) -> frozenset[int]:
         for parameter, pattern in zip(operation.tensor_parameters, instruction.tensors, strict=True):
             if pattern >= 0 and parameter.kind.written:
                 view = program.patterns[pattern]
-                holds = _writes_exactly(program, instruction, view.dtype)
+                holds = writes_exactly(program, instruction, view.dtype)
                 (exact if holds else other).add(view.tensor)
     return frozenset(exact - other)
 
 
-def _writes_exactly(program: Program, instruction: Instruction, dtype: str) -> bool:
+def writes_exactly(program: Program, instruction: Instruction, dtype: str) -> bool:
+    """Whether an instruction writes nothing but numbers that `dtype` holds, or ones and zeros."""
     operation = OPERATIONS[program.operations[instruction.operation]]
     if operation.name == "memset":
         value = instruction.scalars[operation.scalar_slots["value"]]
-        storage = DTYPES[dtype].storage
-        if DTYPES[dtype].is_packed or not isinstance(value, int | float):
-            return False
-        with np.errstate(all="ignore"):
-            return float(np.float64(value).astype(storage)) == float(value)
+        return holds_exactly(value, dtype)
     for name in _COMPARING.get(operation.name, ()):
         operator = instruction.scalars[operation.scalar_slots[name]]
         if operator is not None:
             return operator in COMPARISONS
     return False
+
+
+def holds_exactly(value: object, dtype: str) -> bool:
+    """Whether `value` is a number that `dtype` represents."""
+    if DTYPES[dtype].is_packed or not isinstance(value, int | float):
+        return False
+    with np.errstate(all="ignore"):
+        return float(np.float64(value).astype(DTYPES[dtype].storage)) == float(value)

@@ -1,5 +1,7 @@
 """Which intermediate results a program keeps in a narrow type, and where it reads them."""
 
+import itertools
+
 import pytest
 
 from pipeline.emulator.timeline import stored_dtypes
@@ -71,3 +73,43 @@ def test_operands_of_a_matmul_may_be_narrow_and_a_transpose_on_its_engine_comput
     )
     builder.store(turned)
     assert stored_dtypes(builder.program()) == {}
+
+
+def test_zeros_that_pad_the_copy_of_an_input_make_it_no_intermediate_result():
+    builder = ProgramBuilder()
+    source = builder.input((ROWS // 2, COLUMNS), "bfloat16")
+    padded, wide = builder.tensor((ROWS, COLUMNS), "bfloat16"), builder.tensor((ROWS, COLUMNS), "float32")
+    builder.add("memset", dst=padded, value=0.0)
+    builder.add("dma_copy", dst=builder.block(padded, slice(0, ROWS // 2), slice(None)), src=source)
+    builder.add("tensor_scalar", dst=wide, data=padded, op0="multiply", operand0=2.0)
+    builder.store(wide)
+    assert stored_dtypes(builder.program()) == {}
+
+
+@pytest.mark.parametrize(("value", "kept"), [(0.0, []), (-0.5, []), (0.1, ["bfloat16"])])
+def test_choosing_the_larger_rounds_nothing_where_both_fit(value, kept):
+    # bfloat16 holds 0 and -0.5; 0.1 has no end in binary.
+    builder, data = started("bfloat16")
+    largest, positive = builder.tensor((ROWS, 1), "bfloat16"), builder.tensor((ROWS, COLUMNS), "bfloat16")
+    shifted, wide = (builder.tensor((ROWS, COLUMNS), "float32") for _ in range(2))
+    builder.add("tensor_reduce", dst=largest, op="maximum", data=data, axis=1)
+    builder.add("tensor_scalar", dst=shifted, data=data, op0="subtract", operand0=builder.view(largest))
+    builder.add("tensor_scalar", dst=positive, data=data, op0="maximum", operand0=value)
+    builder.add("tensor_tensor", dst=wide, data1=positive, data2=shifted, op="multiply")
+    builder.store(wide)
+    found = stored_dtypes(builder.program())
+    assert [name for name in found if name == "bfloat16"] == kept
+    assert found["float32"] == (14,)
+
+
+def test_a_rounded_result_is_followed_through_copies_written_in_any_order():
+    builder, data = started("float32")
+    tiles = [builder.tensor((ROWS, COLUMNS), "bfloat16") for _ in range(6)]
+    wide = builder.tensor((ROWS, COLUMNS), "float32")
+    # The last copy first, as a loop would have it the second time round.
+    for source, target in reversed(list(itertools.pairwise(tiles))):
+        builder.add("tensor_copy", dst=target, src=source)
+    builder.add("activation", dst=tiles[0], op="exp", data=data)
+    builder.add("tensor_scalar", dst=wide, data=tiles[-1], op0="multiply", operand0=2.0)
+    builder.store(wide)
+    assert list(stored_dtypes(builder.program())) == ["bfloat16"]
