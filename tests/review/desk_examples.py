@@ -28,7 +28,6 @@ from pipeline.types import (
     DeskSettings,
     Destination,
     FeedbackItem,
-    Fingerprint,
     Grade,
     Grading,
     Inspection,
@@ -44,6 +43,7 @@ from pipeline.types import (
     Submission,
     Verdict,
 )
+from tests.store.examples import FINGERPRINT as STORED_FINGERPRINT
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 #: Hashes passwords in no time; what it takes to guess them is no matter here.
@@ -76,21 +76,7 @@ RUBRIC = Rubric(
 HASH = RUBRIC.content_hash()
 TASK = load_tasks(Path(__file__).parents[2] / "data" / "tasks")["matmul_tiled"]
 OTHER_TASK = load_tasks(Path(__file__).parents[2] / "data" / "tasks")["softmax_rows"]
-FINGERPRINT = Fingerprint(
-    task=TASK.content_hash(),
-    rubric=HASH,
-    prompt="p1",
-    judge="rules 1",
-    executor="emulator 1",
-    target="trn2",
-    toolchain="0.3",
-    numerics="numpy 2",
-    comparison="1",
-    checks="1",
-    confidence="1",
-    policy="gates 1",
-    isolated=True,
-)
+FINGERPRINT = STORED_FINGERPRINT.model_copy(update={"task": TASK.content_hash(), "rubric": HASH})
 
 ANNA = Account(name="anna", role=Role.REVIEWER)
 BEN = Account(name="ben", role=Role.REVIEWER)

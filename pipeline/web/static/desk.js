@@ -240,8 +240,8 @@ async function showMode(chosen) {
   const pane = code.pane;
   // What was asked for last counts, in whatever order the answers come.
   pane.dataset.wanted = mode;
-  const answer = await fetch(`${page.base}/code?mode=${encodeURIComponent(mode)}`);
-  const text = answer.ok ? await answer.text() : null;
+  const answer = await fetch(`${page.base}/code?mode=${encodeURIComponent(mode)}`).catch(() => null);
+  const text = answer?.ok ? await answer.text() : null;
   if (pane.dataset.wanted !== mode) return;
   if (text === null) {
     delete pane.dataset.wanted;
