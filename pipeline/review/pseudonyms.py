@@ -18,7 +18,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 _ADJECTIVES: Final = _words(
     "amber azure bold brave brisk bright bronze calm candid clear clever cobalt copper coral crimson crisp "
-    "curious deft eager early fair fast fleet fresh frosty gentle glad golden grand green hardy hazel honest "
+    "curious deft eager early fair fast fleet fresh frosty gentle glad grand green hardy hazel honest "
     "humble indigo ivory jade jolly keen kind lively loyal lucid lunar maple mellow merry mild misty modest "
     "neat nimble noble olive open opal patient pearl plain polar proud quick quiet rapid ready robust royal "
     "ruby rustic sandy sharp silent silver sleek smooth snowy solar solid sound spry steady still sunny "
