@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from pipeline.compare.replay import ReplayedCase
     from pipeline.execute.references import Draw
-    from pipeline.report.collect import Detail
-    from pipeline.types import BuildResult, CaseResult, RunResult, Task
+    from pipeline.types import CaseResult, RunResult, Task
 
 __all__ = ["command"]
 
@@ -67,15 +66,17 @@ def command(
     from pipeline.compare.replay import replay_run
     from pipeline.execute.emulator import EmulatorExecutor
     from pipeline.execute.sandbox import choose_level
+    from pipeline.graph.reruns import compare_surroundings, find_recorded
     from pipeline.report.collect import Collector
 
     with open_existing(database) as store:
         echo_notices(store)
         detail = Collector(store).load_detail(find_summary(store, identifier))
-        task, build, recorded = _find_record(detail, names)
+        task, build, recorded = find_recorded(detail)
+        _refuse_unknown(names, recorded, detail.summary.grading_id)
         executor = EmulatorExecutor(choose_level(allow_unsandboxed=allow_unsandboxed), workers=1)
         try:
-            for note in _compare_surroundings(detail, executor.id):
+            for note in compare_surroundings(detail, executor.id):
                 click.echo(f"note: {note}", err=True)
             cases = replay_run(
                 task,
@@ -95,52 +96,13 @@ def command(
     return ExitCode.FAULT if any(case.differences for case in cases) else ExitCode.OK
 
 
-def _find_record(detail: Detail, names: Sequence[str]) -> tuple[Task, BuildResult, RunResult]:
-    """Return what a replay starts from.
-
-    Raises:
-        GraderError: If any of it is missing.
-    """
+def _refuse_unknown(names: Sequence[str], recorded: RunResult, grading: str) -> None:
     from pipeline.cli.lookup import not_found
 
-    grading = detail.summary.grading_id
-    if detail.build is None or detail.run is None or not detail.run.cases:
-        verdict = detail.summary.verdict
-        raise not_found(
-            f"{grading} has no run: {f'its verdict is {verdict}' if verdict else 'it is not graded yet'}",
-            "only what ran can be repeated",
-        )
-    if not detail.run.battery_seed:
-        raise not_found(
-            f"the run of {grading} holds no seed: an earlier release made it",
-            "grade the submission again; every run now records its seed",
-        )
-    if detail.task is None or detail.task.content_hash() != detail.fingerprint.task:
-        raise not_found(
-            f"the task that {grading} was graded on is not in the database as it was",
-            "restore the database from a snapshot, or grade the submission again",
-        )
-    known = dict.fromkeys(case.case for case in detail.run.cases)
+    known = dict.fromkeys(case.case for case in recorded.cases)
     for name in names:
         if name not in known:
             raise not_found(f"{grading} ran no case called {name!r}", f"it ran: {', '.join(known)}")
-    return detail.task, detail.build, detail.run
-
-
-def _compare_surroundings(detail: Detail, executor: str) -> Iterator[str]:
-    """Yield what is not as it was, for which outputs may differ."""
-    from pipeline.compare.correctness import VERSION
-    from pipeline.execute.numerics import describe_numerics
-
-    made = detail.fingerprint
-    pairs = {
-        "executor": (made.executor, executor),
-        "numerics": (made.numerics, describe_numerics()),
-        "comparison": (made.comparison, f"comparison {VERSION}"),
-    }
-    for what, (then, now) in pairs.items():
-        if then != now:
-            yield f"{what}: the run was made with {then}, this is {now}; results may differ for that"
 
 
 def _saver(folder: Path, task: Task) -> Callable[[CaseResult, Draw, Sequence[np.ndarray]], None]:

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -35,6 +36,14 @@ _EVERY: Final = 2.0
 
 #: Seconds that open requests may still take when the desk ends.
 _GRACE: Final = 10
+
+#: Seconds that a silent connection stays open: longer than browsers and proxies keep theirs, or a form could
+#: be sent down a connection that is being closed.
+_KEEP_ALIVE: Final = 75
+
+#: Seconds after which a thread that computes lets others go on. A page asks the store twenty times and waits
+#: for its turn each time: at Python's own 5 ms that adds up to what a person notices.
+_TURN: Final = 0.0005
 
 
 def _keep_prefix(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -110,12 +119,14 @@ def command(
     """Serve the review desk to browsers until Ctrl-C; what was saved by then is kept."""
     import uvicorn
 
+    from pipeline.graph.reruns import Rerunner
     from pipeline.review.accounts import Accounts
     from pipeline.review.desk import Desk
     from pipeline.store import open_store
     from pipeline.web.app import create_app
     from pipeline.web.context import THIS_MACHINE, Context, Options
     from pipeline.web.preparation import Preparation
+    from pipeline.web.services import reruns_of
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     options = Options(
@@ -137,6 +148,7 @@ def command(
                 proxy_headers=False,
                 server_header=False,
                 timeout_graceful_shutdown=_GRACE,
+                timeout_keep_alive=_KEEP_ALIVE,
             )
         )
         for notice in store.notices:
@@ -150,10 +162,12 @@ def command(
                 err=True,
             )
         for number in (signal.SIGINT, signal.SIGTERM):
-            # The server ends by itself and then raises the signal again, which must not end us half-way.
-            signal.signal(number, lambda *_: None)
+            # Before the server listens to signals itself, and when it raises them again at its end: neither
+            # may end us half-way, and none may be lost.
+            signal.signal(number, lambda *_: setattr(server, "should_exit", True))
         click.echo(f"The review desk is at {_address_of(listener)}{prefix}/ (Ctrl-C ends it)")
-        with _Clockwork(store, desk, Preparation(app)):
+        sys.setswitchinterval(_TURN)
+        with _Clockwork(store, desk, Preparation(app)), Rerunner(store, reruns_of(app)):
             server.run(sockets=[listener])
         store.flush()
     click.echo("The review desk has ended; everything is kept.")
@@ -215,6 +229,9 @@ class _Clockwork:
         self._thread.join()
 
     def _run(self) -> None:
+        # What takes a second to import is at hand before the first grade is released.
+        import pipeline.graph.batch  # noqa: F401
+
         with ExitStack() as resources:
             while not self._ended.wait(_EVERY):
                 try:
@@ -230,7 +247,7 @@ class _Clockwork:
         self._desk.refresh()
         self._desk.decide_due()
         # Also decisions from elsewhere, such as the command line or a lead's release.
-        if self._store.list_decided():
+        if self._store.list_decided() and not self._ended.is_set():
             self._release(resources)
         self._preparation.step()
 
@@ -243,4 +260,5 @@ class _Clockwork:
             # Everything before a decision is in the store, so no submission runs under these settings.
             settings = Settings(allow_unsandboxed=True, workers=1)
             self._services = resources.enter_context(open_services(self._store, settings))
-        resume_decided(self._services)
+        # Whoever ends the desk waits for no grade: the next start releases what is left.
+        resume_decided(self._services, is_ended=self._ended.is_set)

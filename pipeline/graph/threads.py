@@ -25,6 +25,9 @@ __all__ = ["Planned", "Progress", "advance", "resume_decided"]
 #: Threads for what blocks: more than there are workers, so that none of these ever waits for one.
 _THREADS: Final = 32
 
+#: Gradings resumed between two looks whether there is still time: about a second of work.
+_AT_ONCE: Final = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -93,8 +96,12 @@ def _in_event_loop() -> bool:
     return True
 
 
-def resume_decided(services: Services) -> list[str]:
+def resume_decided(services: Services, *, is_ended: Callable[[], bool] = lambda: False) -> list[str]:
     """Finish the gradings whose reviewers have decided.
+
+    Args:
+        services: What nodes work with.
+        is_ended: Asked every now and then; what is left once it says so is left for the next time.
 
     Returns:
         Ids of those that have a grade now; what could not be finished is tried again next time.
@@ -102,9 +109,12 @@ def resume_decided(services: Services) -> list[str]:
     decided = services.store.list_decided()
     if not decided:
         return []
-    gradings = [services.store.load_grading(grading_id) for grading_id in decided]
-    planned = [Planned(g, services.store.load_submission(g.submission_id)) for g in gradings]
-    advance(planned, services, waiting=True)
+    for start in range(0, len(decided), _AT_ONCE):
+        if is_ended():
+            break
+        gradings = [services.store.load_grading(name) for name in decided[start : start + _AT_ONCE]]
+        planned = [Planned(g, services.store.load_submission(g.submission_id)) for g in gradings]
+        advance(planned, services, waiting=True)
     services.store.flush()
     finished = services.store.finished(decided)
     return [grading_id for grading_id in decided if finished.get(grading_id) == "graded"]

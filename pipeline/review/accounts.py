@@ -154,7 +154,8 @@ class Accounts:
         """Return a new session's key, or None: a wrong name takes as long as a wrong password.
 
         Raises:
-            DeskError: ``forbidden`` while too many attempts failed, for this name or from this address.
+            DeskError: ``forbidden`` while too many attempts failed: for this name from this address or, where
+                it never succeeded from there, for this name or from this address alone.
         """
         account = self._identify(name, password, address)
         return self._sessions.start(account, self._clock()) if account is not None else None
@@ -163,13 +164,12 @@ class Accounts:
         now = self._clock()
         name = name.strip().lower()
         # A name that nobody can have is not worth remembering, and may be as long as a request.
-        by_name = f"name {name}" if _NAME.fullmatch(name) else "name"
-        by_address = f"address {address[:100]}"
-        self._attempts.begin((by_name, by_address), now)
+        counted = name if _NAME.fullmatch(name) else "?"
+        self._attempts.begin(counted, address, now)
         account = self.find(name)
         if not self._passwords.verify(account.password if account else "", password) or account is None:
             return None
-        self._attempts.succeed(by_name, by_address, now)
+        self._attempts.succeed(counted, address, now)
         return account
 
     def find_session(self, key: str) -> Account | None:
@@ -248,7 +248,8 @@ class Accounts:
         """Read accounts and tokens again if they may have changed; with `now` in any case."""
         with self._lock:
             time = self._clock()
-            if not now and self._loaded_at is not None and time - self._loaded_at < _FRESH:
+            # A clock that goes back makes nothing fresh.
+            if not now and self._loaded_at is not None and abs(time - self._loaded_at) < _FRESH:
                 return
             self._accounts = {
                 account.name: account for account in self._records.list_records("account", Account)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, TypeAlias
 
 from pipeline.review.board import PlaceId, Sheet, Slot
 from pipeline.review.chances import chance_of
@@ -11,10 +11,12 @@ from pipeline.review.completeness import require_complete_blind, require_complet
 from pipeline.review.errors import DeskError
 from pipeline.review.floor import DESK, Floor, blind_of, event_id_of, require, require_handed
 from pipeline.review.leases import Leases
+from pipeline.review.material import Settled
 from pipeline.review.permissions import Permission
 from pipeline.review.places import PlaceState, ReviewStanding
+from pipeline.review.set_aside import set_aside
 from pipeline.review.wording import make, require_keepable
-from pipeline.review.working_time import Stretch, WorkingTime
+from pipeline.review.working_time import WorkingTime
 from pipeline.types import (
     Account,
     Assessment,
@@ -29,6 +31,11 @@ from pipeline.types import (
 )
 
 __all__ = ["Assessing"]
+
+Stage: TypeAlias = Literal["blind", "final"]
+
+#: Which assessment each kind of event makes.
+_STAGES: Final[dict[str, Stage]] = {"committed": "blind", "finished": "final"}
 
 
 class Assessing:
@@ -54,16 +61,20 @@ class Assessing:
         require_keepable(draft)
         with floor.lock_of(slot.sheet.id):
             previous = floor.store.desk.find_draft(*slot.id, account.name)
+            if previous is not None and _says_the_same(previous, draft):
+                self._leases.hold(account, slot, lease_id)
+                return previous
+            try:
+                _require_stage(slot, account, draft.stage)
+            except DeskError:
+                self._set_aside(slot, draft.model_copy(update={"saved_at": floor.now()}), previous)
+                raise
             if previous is not None and previous.revision >= draft.revision:
-                if _says_the_same(previous, draft):
-                    self._leases.hold(account, slot, lease_id)
-                    return previous
                 raise DeskError(
                     "stale_revision",
                     f"another window saved revision {previous.revision} of this draft meanwhile",
                     "reload the page to see it, or save yours as the next revision",
                 )
-            self._refuse_late_stage(slot, account, draft.stage)
             stretch = self._time.measure(slot, account.name, draft.stage, claimed, previous)
             lost: DeskError | None = None
             try:
@@ -77,42 +88,14 @@ class Assessing:
                 raise lost
             return saved
 
-    def _refuse_late_stage(self, slot: Slot, account: Account, stage: Literal["blind", "final"]) -> None:
-        mine = slot.blind is not None and slot.holder == account.name
-        if stage == "final" and not mine:
-            raise _not_committed()
-        if stage == "blind" and mine:
-            raise _already_committed()
-        if stage == "final" and slot.final is not None:
-            raise _already_sent()
-
-    def _keep_refused(
-        self,
-        slot: Slot,
-        account: Account,
-        assessment: Assessment,
-        stage: Literal["blind", "final"],
-        stretch: Stretch,
-    ) -> None:
-        """Keep as a draft what could not be committed, unless that is the draft already.
-
-        It takes the place of the last revision and no new number: the window it came from knows no other.
-        """
-        previous = self._floor.store.desk.find_draft(*slot.id, account.name)
-        if previous is not None and previous.assessment == assessment and previous.stage == stage:
-            return
-        draft = SavedDraft(
-            review_id=slot.sheet.id,
-            slot=slot.number,
-            account=account.name,
-            revision=previous.revision if previous else 0,
-            assessment=assessment,
-            stage=stage,
-            active_seconds=stretch.total,
-            saved_at=stretch.until,
-        )
-        self._floor.store.desk.save_draft(draft)
-        self._time.keep(slot, account.name, stretch)
+    def _set_aside(self, slot: Slot, late: SavedDraft, draft: SavedDraft | None) -> None:
+        """Keep what can be no draft, unless it says nothing, or what stands already."""
+        events = [event.action for event in (slot.blind, slot.final) if event is not None]
+        standing = [action.assessment for action in events if isinstance(action, Committed | Finished)]
+        if draft is not None and draft.stage == late.stage:
+            standing.append(draft.assessment)
+        if late.assessment not in (Assessment(), *standing):
+            set_aside(self._floor.store, late)
 
     # Blind, then final
 
@@ -125,35 +108,108 @@ class Assessing:
         claimed: float | None,
         key: str,
         others: Mapping[str, Assessment] | None,
+        made_from: int | None,
     ) -> Slot:
         """Make the blind assessment; see `Desk.commit`."""
+
+        def check() -> None:
+            self._leases.hold(account, slot, lease_id)
+            self._require_current_rubric(slot, committed.rubric)
+            settled = self._settled(slot)
+            require_complete_blind(committed.assessment, settled, committed.picks, others)
+
+        return self._send(
+            account, slot, committed, claimed, key, made_from, check, lambda: self._draw_second(slot)
+        )
+
+    def finish(
+        self,
+        account: Account,
+        slot: Slot,
+        finished: Finished,
+        claimed: float | None,
+        key: str,
+        made_from: int | None,
+    ) -> Slot:
+        """Make the final assessment; see `Desk.finish`."""
+
+        def check() -> None:
+            if slot.is_closed:
+                raise DeskError(
+                    "already_decided", "this review was decided meanwhile", "go on with the next item"
+                )
+            settled = self._settled(slot)
+            require_complete_final(finished.assessment, settled, blind_of(slot), finished.revisions)
+
+        with self._floor.lock_of(slot.sheet.id):
+            self._send(account, slot, finished, claimed, key, made_from, check)
+            self.call_adjudicator(slot.sheet)
+            return slot
+
+    def _send(
+        self,
+        account: Account,
+        slot: Slot,
+        said: Committed | Finished,
+        claimed: float | None,
+        key: str,
+        made_from: int | None,
+        check: Callable[[], None],
+        follow: Callable[[], list[DeskEvent]] = list,
+    ) -> Slot:
+        """Make an assessment that `check` does not refuse, and keep the text of one that is refused.
+
+        That text takes the place of the draft that it was made from; beside any other it is set aside.
+
+        Args:
+            account: Whose.
+            slot: Where.
+            said: The assessment.
+            claimed: Active seconds of its stage, as the page counted them.
+            key: Of the request: the same key is the same request.
+            made_from: Revision of the draft that it was made from; None where nobody knows.
+            check: Refuses what is not as it must be.
+            follow: Gives the events that go with it.
+        """
         require(account, Permission.REVIEW)
-        floor = self._floor
-        event_id = event_id_of("committed", account, key, *slot.id)
+        floor, stage = self._floor, _STAGES[said.kind]
+        event_id = event_id_of(said.kind, account, key, *slot.id)
         with floor.lock_of(slot.sheet.id):
             if floor.board.knows(event_id):
                 return slot
-            if slot.blind is not None and slot.holder == account.name:
-                raise _already_committed()
             require_handed(account, slot)
             previous = floor.store.desk.find_draft(*slot.id, account.name)
-            stretch = self._time.measure(slot, account.name, "blind", claimed, previous)
+            stretch = self._time.measure(slot, account.name, stage, claimed, previous)
             try:
-                self._leases.hold(account, slot, lease_id)
-                self._require_current_rubric(slot, committed.rubric)
-                _, item = floor.find_sheet(slot.sheet.id)
-                require_complete_blind(
-                    committed.assessment, floor.material.settled(item), committed.picks, others
-                )
+                _require_stage(slot, account, stage)
+                _require_newest(previous, made_from)
+                check()
             except DeskError:
-                self._keep_refused(slot, account, committed.assessment, "blind", stretch)
+                refused = SavedDraft(
+                    review_id=slot.sheet.id,
+                    slot=slot.number,
+                    account=account.name,
+                    # No new number: the window it came from knows no other.
+                    revision=previous.revision if previous else 0,
+                    assessment=said.assessment,
+                    stage=stage,
+                    active_seconds=stretch.total,
+                    saved_at=stretch.until,
+                )
+                if _takes_the_place(refused, previous, made_from) and _stage_of(slot, account) == stage:
+                    floor.store.desk.save_draft(refused)
+                    self._time.keep(slot, account.name, stretch)
+                else:
+                    self._set_aside(slot, refused, previous)
                 raise
             self._time.keep(slot, account.name, stretch)
-            timed = committed.model_copy(update={"seconds": stretch.total})
-            event = floor.event(slot.id, account.name, timed, event_id)
-            with_second = self._draw_second(slot)
-            floor.keep([event, *with_second])
+            timed = said.model_copy(update={"seconds": stretch.total})
+            floor.keep([floor.event(slot.id, account.name, timed, event_id), *follow()])
             return slot
+
+    def _settled(self, slot: Slot) -> Settled:
+        _, item = self._floor.find_sheet(slot.sheet.id)
+        return self._floor.material.settled(item)
 
     def _require_current_rubric(self, slot: Slot, rubric: str) -> None:
         _, item = self._floor.find_sheet(slot.sheet.id)
@@ -174,38 +230,6 @@ class Assessing:
             return []
         action = SlotOpened(purpose=Purpose.SECOND, probability=rate, reason="drawn at random")
         return [floor.event(PlaceId(sheet.id, sheet.next_number), DESK, action)]
-
-    def finish(
-        self, account: Account, slot: Slot, finished: Finished, claimed: float | None, key: str
-    ) -> Slot:
-        """Make the final assessment; see `Desk.finish`."""
-        require(account, Permission.REVIEW)
-        floor = self._floor
-        event_id = event_id_of("finished", account, key, *slot.id)
-        with floor.lock_of(slot.sheet.id):
-            if floor.board.knows(event_id):
-                return slot
-            self._require_own(slot, account)
-            if slot.final is not None:
-                raise _already_sent()
-            previous = floor.store.desk.find_draft(*slot.id, account.name)
-            stretch = self._time.measure(slot, account.name, "final", claimed, previous)
-            try:
-                if slot.is_closed:
-                    raise DeskError(
-                        "already_decided", "this review was decided meanwhile", "go on with the next item"
-                    )
-                _, item = floor.find_sheet(slot.sheet.id)
-                settled = floor.material.settled(item)
-                require_complete_final(finished.assessment, settled, blind_of(slot), finished.revisions)
-            except DeskError:
-                self._keep_refused(slot, account, finished.assessment, "final", stretch)
-                raise
-            self._time.keep(slot, account.name, stretch)
-            timed = finished.model_copy(update={"seconds": stretch.total})
-            floor.keep([floor.event(slot.id, account.name, timed, event_id)])
-            self.call_adjudicator(slot.sheet)
-            return slot
 
     def call_adjudicators(self) -> None:
         """Open what a server that was killed in between did not open any more."""
@@ -230,7 +254,9 @@ class Assessing:
         with floor.lock_of(slot.sheet.id):
             if floor.board.knows(event_id):
                 return slot
-            self._require_own(slot, account)
+            require_handed(account, slot)
+            if _stage_of(slot, account) == "blind":
+                raise _not_committed()
             until = floor.undo_until(slot)
             if until is None:
                 raise DeskError("too_late", "there is no final assessment to take back", "go on with it")
@@ -254,11 +280,6 @@ class Assessing:
             if floor.board.knows(event_id) is None:
                 floor.keep([floor.event(slot.id, account.name, flagged, event_id)])
 
-    def _require_own(self, slot: Slot, account: Account) -> None:
-        require_handed(account, slot)
-        if slot.blind is None or slot.holder != account.name:
-            raise _not_committed()
-
 
 def _says_the_same(previous: SavedDraft, draft: SavedDraft) -> bool:
     return (previous.revision, previous.stage, previous.assessment) == (
@@ -268,17 +289,49 @@ def _says_the_same(previous: SavedDraft, draft: SavedDraft) -> bool:
     )
 
 
+def _takes_the_place(refused: SavedDraft, draft: SavedDraft | None, made_from: int | None) -> bool:
+    """Whether nothing is lost with `draft`: it is none, of the stage before, or in what was made from it."""
+    if draft is None or draft.stage != refused.stage:
+        return True
+    return made_from is not None and made_from >= draft.revision
+
+
+def _stage_of(slot: Slot, account: Account) -> Stage | None:
+    """Return what somebody may write of a place now; None once both assessments stand."""
+    if slot.blind is None or slot.holder != account.name:
+        return "blind"
+    return "final" if slot.final is None else None
+
+
+def _require_stage(slot: Slot, account: Account, stage: Stage) -> None:
+    now = _stage_of(slot, account)
+    if stage == now:
+        return
+    if stage == "blind":
+        raise DeskError(
+            "already_committed",
+            "your blind assessment is committed, for good",
+            "go on with the final one; what you wrote is kept beside it",
+        )
+    if now is None:
+        raise DeskError(
+            "too_late",
+            "your final assessment is sent",
+            "take it back first, if you still can; what you wrote is kept beside it",
+        )
+    raise _not_committed()
+
+
+def _require_newest(previous: SavedDraft | None, made_from: int | None) -> None:
+    if previous is not None and made_from is not None and previous.revision > made_from:
+        raise DeskError(
+            "stale_revision",
+            f"another window saved this item at {previous.saved_at:%H:%M:%S} UTC, after this one",
+            "below is what this window says; compare the two, then press again to let this one count",
+        )
+
+
 def _not_committed() -> DeskError:
     return DeskError(
         "not_committed", "the final assessment comes after the blind one", "commit the blind one first"
     )
-
-
-def _already_committed() -> DeskError:
-    return DeskError(
-        "already_committed", "your blind assessment is committed, for good", "go on with the final one"
-    )
-
-
-def _already_sent() -> DeskError:
-    return DeskError("too_late", "your final assessment is sent", "take it back first, if you still can")

@@ -107,6 +107,7 @@ class Sheet:
         id: Of the review.
         item: What it is of; None while only events are known.
         author: Pseudonym of whoever wrote the submission.
+        key: Where it stands in the queue: a smaller one is served earlier.
         slots: Its places by number.
         decided: Whether the decision is kept.
         people: Who has one of its places, or committed one.
@@ -119,6 +120,7 @@ class Sheet:
     id: str
     item: DeskItem | None = None
     author: str = ""
+    key: float = 0.0
     slots: dict[int, Slot] = field(default_factory=dict)
     decided: bool = False
     people: set[str] = field(default_factory=set)
@@ -141,11 +143,11 @@ class Board:
     """Every review and place; whoever uses it from several threads brings a lock.
 
     Args:
-        order: Where a place stands in the queue: a smaller key is served earlier.
+        order: Where a review stands in the queue: a smaller key is served earlier.
         lease: How long a lease lasts from its claim.
     """
 
-    def __init__(self, order: Callable[[DeskItem, int], float], lease: timedelta) -> None:
+    def __init__(self, order: Callable[[DeskItem], float], lease: timedelta) -> None:
         self.lease = lease
         self.sheets: dict[str, Sheet] = {}
         self.held: dict[PlaceId, Slot] = {}
@@ -170,8 +172,17 @@ class Board:
             return False
         sheet.decided = sheet.decided or item.decided
         sheet.item, sheet.author = item.model_copy(update={"decided": sheet.decided}), author
+        sheet.key = self._order(item)
         self._sort(sheet)
         return True
+
+    def reorder(self) -> None:
+        """Ask anew where each review stands in the queue."""
+        for sheet in self.sheets.values():
+            if sheet.item is not None:
+                sheet.key = self._order(sheet.item)
+        for entries in (self._waiting, self._adjudications):
+            entries[:] = sorted(self._entry(self.sheets[name].slots[number]) for _, (name, number) in entries)
 
     def close(self, review_ids: Iterable[str]) -> None:
         """Take in that reviews are decided."""
@@ -293,20 +304,24 @@ class Board:
         if sheet.item is None:
             return
         for slot in sheet.slots.values():
-            self._sort_slot(slot, sheet.item)
+            self._sort_slot(slot, sheet.item.task_id)
         self._concluding.pop(sheet.id, None)
         if not sheet.decided and any(slot.final for slot in sheet.slots.values() if slot.purpose in SHAPING):
             self._concluding[sheet.id] = sheet
 
-    def _sort_slot(self, slot: Slot, item: DeskItem) -> None:
+    def _entry(self, slot: Slot) -> tuple[float, PlaceId]:
+        # A second review stands right behind the first: whoever comes next completes the grade.
+        return slot.sheet.key + slot.number / 1000, slot.id
+
+    def _sort_slot(self, slot: Slot, task_id: str) -> None:
         state, is_open = slot.state, not slot.is_closed
         name = slot.id
         waits = slot.is_waiting
         slot.shown = None
-        entry = (self._order(item, slot.number), name)
+        entry = self._entry(slot)
         change = _keep(self._waiting, entry, waits and slot.purpose in (Purpose.FIRST, Purpose.SECOND))
         if change:
-            self.tally.add(item.task_id, slot.sheet.author, slot.purpose, change)
+            self.tally.add(task_id, slot.sheet.author, slot.purpose, change)
         _keep(self._adjudications, entry, waits and slot.purpose is Purpose.ADJUDICATION)
         _set(self.held, name, slot, state is PlaceState.HELD and is_open)
         if slot.holder is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 from typing import Final
 
 from pipeline.errors import GraderError
@@ -11,7 +12,7 @@ from pipeline.review.board import Sheet, Slot
 from pipeline.review.chances import chance_of
 from pipeline.review.concluding import merge
 from pipeline.review.errors import DeskError
-from pipeline.review.floor import Floor, final_of
+from pipeline.review.floor import Floor, final_of, require
 from pipeline.review.permissions import Permission, may
 from pipeline.review.places import PlaceState, ReviewStanding
 from pipeline.store import StoreError
@@ -31,11 +32,27 @@ class Deciding:
 
     def list_due(self) -> list[str]:
         """Return reviews whose decision can be made now."""
-        floor = self._floor
-        with floor.lock:
-            if floor.settings.hold_release:
-                return []
-            return [sheet.id for sheet in floor.board.list_concluding() if self._is_due(sheet)]
+        return [] if self._floor.settings.hold_release else self._list_ready()
+
+    def list_held_back(self) -> list[str]:
+        """Return reviews that wait for a lead's release alone; see `Desk.list_held_back`."""
+        return sorted(self._list_ready(), key=self._age) if self._floor.settings.hold_release else []
+
+    def release(self, lead: Account, review_id: str) -> Decision:
+        """Make a decision that was held back; see `Desk.release`."""
+        require(lead, Permission.MANAGE)
+        if review_id not in self.list_held_back():
+            raise DeskError(
+                "incomplete",
+                "there is nothing to release there yet",
+                "wait until it is finished and cannot be undone",
+            )
+        return self.decide(review_id)
+
+    def release_all(self, lead: Account) -> list[Decision]:
+        """Make every decision that was held back; see `Desk.release_all`."""
+        require(lead, Permission.MANAGE)
+        return self._decide_each(self.list_held_back())
 
     def decide(self, review_id: str) -> Decision:
         """Make the decision of a concluded review; see `Desk.decide`."""
@@ -75,8 +92,11 @@ class Deciding:
 
     def decide_due(self) -> list[Decision]:
         """Make every decision that is due; one that cannot be made is logged and keeps no other waiting."""
+        return self._decide_each(self.list_due())
+
+    def _decide_each(self, review_ids: list[str]) -> list[Decision]:
         made: list[Decision] = []
-        for review_id in self.list_due():
+        for review_id in review_ids:
             try:
                 made.append(self.decide(review_id))
             except GraderError as error:
@@ -124,6 +144,13 @@ class Deciding:
         secret = self._floor.secret
         finished.sort(key=lambda slot: chance_of(secret, "letter", sheet.id, slot.number))
         return {chr(ord("A") + at): slot for at, slot in enumerate(finished)}
+
+    def _list_ready(self) -> list[str]:
+        with self._floor.lock:
+            return [sheet.id for sheet in self._floor.board.list_concluding() if self._is_due(sheet)]
+
+    def _age(self, review_id: str) -> tuple[datetime, str]:
+        return self._floor.find_sheet(review_id)[1].review.opened_at, review_id
 
     def _is_due(self, sheet: Sheet) -> bool:
         floor, now = self._floor, self._floor.now()

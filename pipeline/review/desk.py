@@ -184,6 +184,7 @@ class Desk:
         key: str,
         picks: dict[str, Pick] | None = None,
         rubric_change: str = "",
+        made_from: int | None = None,
     ) -> Place:
         """Make the blind assessment: for good, journalled on return. From now on its maker sees the judge's.
 
@@ -192,10 +193,14 @@ class Desk:
             seconds: Active seconds of all of it, as `save_draft` has them; None where nobody counted.
             picks: Of an adjudication, one per criterion that a person levels.
             rubric_change: Of an adjudication.
+            made_from: Revision of the draft that the form was made from; None where nobody knows.
+
+        What is refused is kept: in the place of the draft that it was made from, or set aside.
 
         Raises:
             DeskError: ``incomplete`` (every missing or wrong answer is listed), ``stale_rubric``,
-                ``lease_lost``, ``already_committed``.
+                ``lease_lost``, ``already_committed``; ``stale_revision`` if another draft came after
+                `made_from`.
         """
         held = self._floor.find_slot(review_id, slot)
         committed = make(
@@ -209,7 +214,8 @@ class Desk:
         adjudicates = held.purpose is Purpose.ADJUDICATION
         others = dict(self._deciding.label_assessments(held.sheet)) if adjudicates else None
         return self._floor.show(
-            self._assessing.commit(account, held, lease_id, committed, seconds, key, others), draft=True
+            self._assessing.commit(account, held, lease_id, committed, seconds, key, others, made_from),
+            draft=True,
         )
 
     def finish(
@@ -222,16 +228,17 @@ class Desk:
         revisions: tuple[Revision, ...],
         seconds: float | None,
         key: str,
+        made_from: int | None = None,
     ) -> Place:
         """Make the final assessment. It becomes a decision once no place is open and undoing is over.
 
         Raises:
             DeskError: ``not_committed``; ``incomplete``, also where a level differs from the blind one
-                without a revision that says why; ``already_decided``.
+                without a revision that says why; ``already_decided``; ``stale_revision``, as `commit`.
         """
         held = self._floor.find_slot(review_id, slot)
         finished = make(Finished, assessment=assessment, revisions=revisions, seconds=seconds or 0)
-        return self._floor.show(self._assessing.finish(account, held, finished, seconds, key))
+        return self._floor.show(self._assessing.finish(account, held, finished, seconds, key, made_from))
 
     def undo(self, account: Account, review_id: str, slot: int, *, key: str) -> Place:
         """Take the final assessment back; the place is committed again.
@@ -285,6 +292,14 @@ class Desk:
         self._leases.free_overdue()
         return self._oversight.list_places()
 
+    def find_review(self, beginning: str) -> str:
+        """Return the id of the one review whose id begins with `beginning`, for people who type it.
+
+        Raises:
+            DeskError: ``unknown`` if there is none; ``invalid`` if there are several, which it names.
+        """
+        return self._oversight.find_review(beginning)
+
     def list_flags(self) -> list[DeskEvent]:
         """Return flags and objections' commits of reviews that are not decided, newest first."""
         return self._oversight.list_flags()
@@ -316,6 +331,23 @@ class Desk:
     def list_due(self) -> list[str]:
         """Return reviews that are concluded and whose time to undo is over, and that no lead holds back."""
         return self._deciding.list_due()
+
+    def list_held_back(self) -> list[str]:
+        """Return reviews that only `DeskSettings.hold_release` keeps from their decision, oldest first."""
+        self._leases.free_overdue()
+        return self._deciding.list_held_back()
+
+    def release(self, lead: Account, review_id: str) -> Decision:
+        """Make a decision that was held back.
+
+        Raises:
+            DeskError: ``forbidden``; ``incomplete`` if it is none of `list_held_back`; ``already_decided``.
+        """
+        return self._deciding.release(lead, review_id)
+
+    def release_all(self, lead: Account) -> list[Decision]:
+        """Make every decision that was held back; one that cannot be made keeps no other waiting."""
+        return self._deciding.release_all(lead)
 
     def decide(self, review_id: str) -> Decision:
         """Make the decision of a concluded review and keep it in the store for good.

@@ -24,6 +24,7 @@ CODES: Final[dict[str, int]] = {
     "incomplete": 422,  # answers are missing or wrong; the message lists them
     "invalid": 422,  # a value is out of bounds
     "paused": 409,  # a lead keeps new items back
+    "too_many": 429,  # a limit on what may wait or be asked for is reached
 }
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import random
 import threading
 import uuid
+from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -18,6 +19,7 @@ from pipeline.review.material import Material
 from pipeline.review.permissions import Permission, may
 from pipeline.review.places import Place, PlaceState, ReviewStanding, Submitted
 from pipeline.review.pseudonyms import author_of, pseudonym_of
+from pipeline.review.value import audit_value, queue_key, review_value
 from pipeline.store import Store
 from pipeline.store.records import DeskItem
 from pipeline.types import (
@@ -40,12 +42,6 @@ DESK: Final = "desk"
 #: Reviews share this many locks: enough that two people hardly ever wait for one another.
 _STRIPES: Final = 64
 
-#: How far chance moves a place in the queue, in seconds of waiting: no kind of review is known by its place.
-_SHUFFLE: Final = 3600.0
-
-#: What an audit is ahead of its time, in seconds: every figure about grades that stand alone waits for it.
-_HEAD_START: Final = 900.0
-
 
 class Floor:
     """The board and everything around it; any number of threads may use it.
@@ -65,14 +61,21 @@ class Floor:
         self.material = Material(store)
         self.secret = load_secret(store)
         self.settings = DeskSettings()
+        self._values: dict[str, float] = {}
+        self._values_routed: list[float] = []
         self.board = Board(self._order, timedelta())
         self.read_settings()
         self._stripes = [threading.RLock() for _ in range(_STRIPES)]
 
     def read_settings(self) -> None:
         """Take in how the desk is run now."""
-        self.settings = self.store.desk.find_record("settings", DESK, DeskSettings) or DeskSettings()
-        self.board.lease = self.lease
+        settings = self.store.desk.find_record("settings", DESK, DeskSettings) or DeskSettings()
+        with self.lock:
+            is_reordered = settings.value_hours != self.settings.value_hours
+            self.settings = settings
+            self.board.lease = self.lease
+            if is_reordered:
+                self.board.reorder()
 
     @property
     def lease(self) -> timedelta:
@@ -83,11 +86,26 @@ class Floor:
         """Return the lock under which people change one review."""
         return self._stripes[int(hash_text(review_id)[:8], 16) % _STRIPES]
 
-    def _order(self, item: DeskItem, slot: int) -> float:
-        ahead = _HEAD_START if item.review.kind == "audit" else 0.0
-        shuffle = _SHUFFLE * chance_of(self.secret, "order", item.review.id)
-        # A second review stands right behind the first: whoever comes next completes the grade.
-        return item.review.opened_at.timestamp() + shuffle - ahead + slot / 1000
+    def _order(self, item: DeskItem) -> float:
+        review = item.review
+        return queue_key(
+            review.opened_at,
+            self._values[review.id],
+            chance=chance_of(self.secret, "order", review.id),
+            is_audit=review.kind == "audit",
+            value_hours=self.settings.value_hours,
+        )
+
+    def _learn_value(self, item: DeskItem) -> None:
+        review = item.review
+        if review.id in self._values:
+            return
+        if review.kind == "audit":
+            value = audit_value(chance_of(self.secret, "value", review.id), self._values_routed)
+        else:
+            value = review_value(item.confidence)
+            insort(self._values_routed, value)
+        self._values[review.id] = value
 
     # Finding
 
@@ -119,6 +137,7 @@ class Floor:
         self.material.learn_family(item)
         author = pseudonym_of(self.secret, author_of(item))
         with self.lock:
+            self._learn_value(item)
             return self.board.add(item, author)
 
     def apply(self, event: DeskEvent) -> None:

@@ -37,6 +37,7 @@ class Leases:
         floor = self._floor
         with floor.lock:
             now = floor.now()
+            self._cut(now)
             overdue = [
                 slot
                 for slot in floor.board.held.values()
@@ -49,6 +50,13 @@ class Leases:
                         for slot in overdue
                     ]
                 )
+
+    def _cut(self, now: datetime) -> None:
+        """Let no lease last longer than one that begins now: the clock went back, or leases got shorter."""
+        longest = now + self._floor.lease
+        for slot in self._floor.board.held.values():
+            if slot.lease_until is not None and slot.lease_until > longest:
+                slot.lease_until, slot.shown = longest, None
 
     def renew_all(self) -> None:
         """Give every lease its full length again: nobody could renew one while no desk was there."""

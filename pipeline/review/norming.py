@@ -145,19 +145,25 @@ class Norming:
 
         A review that is not decided yet may be among them, but then people who join do not decide it.
 
+        Args:
+            lead: Who opens it.
+            title: What it is about.
+            review_ids: Ids of reviews, or as much of each as tells it from others.
+            key: The same key is the same request.
+
         Raises:
             DeskError: ``forbidden``; ``unknown``; ``invalid`` if there are too few or too many, one is a gold
                 item, or one is in another session.
         """
         _require(lead, Permission.MANAGE, "only a lead opens norming sessions")
-        chosen = tuple(dict.fromkeys(review_ids))
-        if not 1 <= len(chosen) <= MOST:
+        named = dict.fromkeys(review_ids)
+        if not 1 <= len(named) <= MOST:
             raise DeskError(
-                "invalid", f"a session has 1 to {MOST} submissions, not {len(chosen)}", "choose that many"
+                "invalid", f"a session has 1 to {MOST} submissions, not {len(named)}", "choose that many"
             )
-        session_id = "n-" + hash_text("norming", lead.name, key)[:16]
+        chosen = tuple(dict.fromkeys(map(self._desk.find_review, named)))
+        session_id = _id_of(lead, key)
         for review_id in chosen:
-            self._desk.place(review_id, 0)
             if _is_gold(self._records.list_events_of(review_id)):
                 raise DeskError(
                     "invalid",
@@ -188,6 +194,22 @@ class Norming:
                 ) from None
             self._records.save_record(_KIND, session_id, session)
         return session
+
+    def start_drawn(self, lead: Account, title: str, count: int, *, key: str) -> NormingSession:
+        """Open a session over up to `count` reviews as `choose` draws them.
+
+        Raises:
+            DeskError: As `start`; ``invalid`` also if there is none to draw from.
+        """
+        _require(lead, Permission.MANAGE, "only a lead opens norming sessions")
+        # Sent again it is the same session, though its own reviews cannot be drawn any more.
+        known = self._records.find_record(_KIND, _id_of(lead, key), NormingSession)
+        if known is not None:
+            return known
+        chosen = self.choose(lead, count)
+        if not chosen:
+            raise DeskError("invalid", "no decided review is left to draw from", "name the reviews")
+        return self.start(lead, title, chosen, key=key)
 
     def reveal(self, lead: Account, session_id: str) -> NormingSession:
         """End the blind part: nobody joins any more, and all levels are shown; doing it again is harmless.
@@ -344,6 +366,10 @@ class Norming:
             for session in self._records.list_records(_KIND, NormingSession)
             for review_id in session.review_ids
         }
+
+
+def _id_of(lead: Account, key: str) -> str:
+    return "n-" + hash_text("norming", lead.name, key)[:16]
 
 
 def _slots_for(events: Sequence[DeskEvent], purposes: set[Purpose]) -> builtins.list[int]:

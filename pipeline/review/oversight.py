@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 from pipeline.review.board import PlaceId
 from pipeline.review.errors import DeskError
@@ -13,6 +14,9 @@ from pipeline.review.wording import make
 from pipeline.types import Account, Action, DeskEvent, DeskSettings, Planted, Unblinded
 
 __all__ = ["Oversight"]
+
+#: So many ids are named where several begin alike.
+_NAMED: Final = 5
 
 
 class Oversight:
@@ -28,6 +32,22 @@ class Oversight:
             sheets = [sheet for sheet in floor.board.sheets.values() if sheet.item and not sheet.decided]
             slots = [slot for sheet in sheets for slot in sheet.slots.values()]
         return sorted(map(floor.show, slots), key=_age)
+
+    def find_review(self, beginning: str) -> str:
+        """Return the one review whose id begins so; see `Desk.find_review`."""
+        with self._floor.lock:
+            sheets = self._floor.board.sheets.values()
+            found = sorted(sheet.id for sheet in sheets if sheet.item and sheet.id.startswith(beginning))
+        if not found or not beginning:
+            raise DeskError(
+                "unknown", "no review has an id that begins so", "copy it from the review's history"
+            )
+        if len(found) > 1 and beginning not in found:
+            named = ", ".join(found[:_NAMED]) + (" and others" if len(found) > _NAMED else "")
+            raise DeskError(
+                "invalid", f"several reviews have ids that begin so: {named}", "give more of the id"
+            )
+        return found[0]  # One that is whole comes before all that it begins.
 
     def list_flags(self) -> list[DeskEvent]:
         """Return flags and commits with objections of reviews that are not decided, newest first."""

@@ -62,9 +62,12 @@ class Sessions:
             # It may have been ended meanwhile.
             session = self._known.setdefault(hashed, session)
             if not self._is_alive(hashed, session, now):
+                if now < session.seen_at:
+                    # Or it would be alive again once the clock comes by.
+                    self._end(hashed, session)
                 return None
-            self._seen[hashed] = max(now, self._seen.get(hashed, now))
-            if now - session.seen_at > self._length * _NOTE_EVERY:
+            self._seen[hashed] = now
+            if abs(now - session.seen_at) > self._length * _NOTE_EVERY:
                 session = self._known[hashed] = session.model_copy(update={"seen_at": now})
                 self._records.save_record("session", hashed, session, wait=False)
         return session
@@ -74,12 +77,18 @@ class Sessions:
         hashed = hash_secret(key)
         with self._lock:
             session = self._known.get(hashed) or self._records.find_record("session", hashed, Session)
-            if session is not None and not session.ended:
-                session = self._known[hashed] = session.model_copy(update={"ended": True})
-                self._records.save_record("session", hashed, session)
+            if session is not None:
+                self._end(hashed, session)
+
+    def _end(self, hashed: str, session: Session) -> None:
+        if not session.ended:
+            session = self._known[hashed] = session.model_copy(update={"ended": True})
+            self._records.save_record("session", hashed, session)
 
     def _is_alive(self, hashed: str, session: Session, now: datetime) -> bool:
-        return not session.ended and now - self._seen.get(hashed, session.seen_at) < self._length
+        # A clock that went back leaves times in the future. Near ones are taken for now, since people are at
+        # work; by the others a session would have no end.
+        return not session.ended and abs(now - self._seen.get(hashed, session.seen_at)) < self._length
 
     def _forget_ended(self, now: datetime) -> None:
         for hashed in [key for key, session in self._known.items() if not self._is_alive(key, session, now)]:

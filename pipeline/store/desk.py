@@ -136,7 +136,7 @@ class DeskRecords:
 
 
 def _read_item(row: Row) -> DeskItem:
-    _, body, submission_id, task_id, origin, destination, verdict, rubric, decided = row
+    _, body, submission_id, task_id, origin, destination, verdict, rubric, confidence, decided = row
     return DeskItem(
         review=Review.model_validate_json(body),
         submission_id=submission_id,
@@ -146,4 +146,5 @@ def _read_item(row: Row) -> DeskItem:
         verdict=verdict,
         rubric=rubric or "",
         decided=decided,
+        confidence=confidence,
     )

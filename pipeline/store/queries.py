@@ -100,9 +100,11 @@ QUERIES = {
         "SELECT id FROM gradings WHERE submission_id = $1 ORDER BY created_at DESC, id",
         ("gradings",),
     ),
+    # By its index: a view over all links would be scanned for every page that shows a grading.
     "stages_of_grading": Query(
-        "SELECT stage, key FROM stages_current WHERE grading_id = $1 ORDER BY seq",
-        ("stages", "stage_links"),
+        "SELECT stage, key FROM stage_links WHERE grading_id = $1 ORDER BY seq",
+        ("stage_links",),
+        keyed=True,
     ),
     "stage_count": Query("SELECT count(*) FROM stages", ("stages",)),
     "ids": Query(
@@ -233,7 +235,7 @@ QUERIES = {
         "WITH new AS MATERIALIZED (SELECT seq, id, grading_id, body FROM reviews WHERE seq > $1)"
         " SELECT n.seq, n.body, g.submission_id, s.task_id, o.origin, t.destination,"
         " coalesce(v.verdict, s.refusal), json_extract_string(g.body, '$.fingerprint.rubric'),"
-        " EXISTS (SELECT 1 FROM decisions d WHERE d.review_id = n.id)"
+        " c.confidence, EXISTS (SELECT 1 FROM decisions d WHERE d.review_id = n.id)"
         " FROM new n JOIN gradings g ON g.id = n.grading_id JOIN submissions s ON s.id = g.submission_id"
         " LEFT JOIN (SELECT i.grading_id, arg_max(i.origin, b.opened_at) AS origin FROM batch_items i"
         " SEMI JOIN new USING (grading_id) JOIN batches b ON b.id = i.batch_id"
@@ -243,6 +245,10 @@ QUERIES = {
         " LEFT JOIN (SELECT l.grading_id, arg_max(k.verdict, l.seq) AS verdict FROM stage_links l"
         " SEMI JOIN new USING (grading_id) JOIN stages k ON k.stage = l.stage AND k.key = l.key"
         " WHERE k.verdict IS NOT NULL GROUP BY l.grading_id) v ON v.grading_id = n.grading_id"
+        " LEFT JOIN (SELECT l.grading_id, arg_max({'value': k.confidence}, l.seq).value AS confidence"
+        " FROM stage_links l SEMI JOIN new USING (grading_id)"
+        " JOIN stages k ON k.stage = l.stage AND k.key = l.key"
+        " WHERE l.stage = 'assess' GROUP BY l.grading_id) c ON c.grading_id = n.grading_id"
         " ORDER BY n.seq",
         (*_REVIEW_TABLES, "submissions", "batches", "batch_items", "routes", "stages", "stage_links"),
     ),

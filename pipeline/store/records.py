@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from pydantic import Field
+
 from pipeline.types import (
     CaseResult,
     CheckReport,
@@ -177,6 +179,8 @@ class DeskItem(Frozen):
     rubric: str
     """Content hash of the rubric it is judged by."""
     decided: bool
+    confidence: float | None = Field(default=None, exclude=True, repr=False)
+    """Of the draft, for the order of the queue only: excluded, so that no page or file can bear it."""
 
 
 class DraftLevel(NamedTuple):

@@ -100,7 +100,8 @@ def stage_commands(record: StageRecord) -> list[Command]:
     details = _Details(
         facts=record.facts, reports=record.reports, scores=record.scores, cases=record.cases
     ).model_dump_json()
-    stage = (record.stage, record.key, record.output, details, record.seconds, verdict, overall, passed)
+    summary = (verdict, overall, passed, _read_confidence(record))
+    stage = (record.stage, record.key, record.output, details, record.seconds, *summary)
     facts = (*record.facts, *(fact for report in record.reports for fact in report.facts))
     findings = [finding for report in record.reports for finding in report.findings]
 
@@ -234,6 +235,17 @@ def _lines(finding: Finding) -> list[int]:
 def _case_values(case: CaseResult) -> tuple[Any, ...]:
     worst = max((error.rel_l2 for error in case.errors), default=None)
     return case.case, str(case.kind), case.seed, str(case.verdict), case.message, worst
+
+
+def _read_confidence(record: StageRecord) -> float | None:
+    """Return how far the draft can be trusted where that is what `record` is about, 0..1."""
+    if record.stage != "assess":
+        return None
+    output = from_json(record.output)
+    value = output.get("value") if isinstance(output, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)
 
 
 def _summarise(output: str) -> tuple[str | None, float | None, bool | None]:

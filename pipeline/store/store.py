@@ -185,7 +185,7 @@ class Store:
         self._write([Insert("stage_links", [(grading_id, stage, key) for stage, key in keys.items()])])
 
     def list_stages(self, grading_id: str) -> dict[str, str]:
-        """Return stage to key of a grading, in the order in which they were linked."""
+        """Return stage to key of a grading, as it was linked last; that stage may be lost."""
         return dict(self._select("stages_of_grading", grading_id))  # type: ignore[arg-type]
 
     def count_stages(self) -> int:

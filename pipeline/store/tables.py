@@ -158,7 +158,7 @@ _ALL = (
     _table(
         "stages",
         "stage key",
-        "stage key output details seconds:double verdict overall:double passed:boolean",
+        "stage key output details seconds:double verdict overall:double passed:boolean confidence:double",
         by="key",
         cached=True,
         sparse=True,

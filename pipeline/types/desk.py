@@ -220,6 +220,8 @@ class DeskSettings(Frozen):
     """Share of grades that stand alone and are reviewed nevertheless, drawn at random."""
     second_review_rate: float = Field(default=0.15, ge=0, le=1)
     gold_rate: float = Field(default=0.03, ge=0, le=1)
+    value_hours: float = Field(default=24, ge=0, le=168)
+    """How many hours of waiting the most valuable review is ahead of the least; 0 is pure age."""
     paused: bool = False
     """Whether new items are kept back."""
     hold_release: bool = False

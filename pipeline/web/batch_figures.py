@@ -21,10 +21,24 @@ __all__ = ["BatchFigures", "Depth"]
 
 #: For how long figures are not read again, in seconds; pages ask every five.
 _FRESH: Final = 2.0
+#: Reading a large batch anew takes at most this share of the time.
+_SHARE: Final = 0.05
+#: For how long after somebody looked figures are read ahead, in seconds.
+_WATCHED: Final = 300.0
 #: How long one request may read gradings, in seconds.
 _PATIENCE: Final = 0.06
 _BATCHES: Final = 50
 _GRADINGS: Final = 20_000
+
+
+@dataclass(slots=True)
+class _Known:
+    """Figures of a batch, when they were read, how long that took, and when somebody looked last."""
+
+    sections: Sections
+    read_at: float
+    took: float
+    asked_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +68,7 @@ class BatchFigures:
         self._store = store
         self._clock = clock
         self._collector = Collector(store)
-        self._shallow: OrderedDict[str, tuple[float, Sections]] = OrderedDict()
+        self._shallow: OrderedDict[str, _Known] = OrderedDict()
         self._details: OrderedDict[GradingSummary, Detail] = OrderedDict()
         self._lock = Lock()
 
@@ -66,16 +80,40 @@ class BatchFigures:
         """
         with self._lock:
             known = self._shallow.get(batch_id)
-        if known is not None and self._clock() - known[0] < _FRESH:
-            return known[1]
+            if known is not None:
+                known.asked_at = self._clock()
+        if known is None or self._is_stale(known):
+            known = self._read(batch_id)
+        return known.sections
+
+    def step(self) -> None:
+        """Read what somebody looks at before it is stale, and the newest batch for whoever looks first."""
+        newest = self._store.list_batches(1)
+        with self._lock:
+            missing = [batch.id for batch in newest if batch.id not in self._shallow]
+            ageing = [
+                batch_id
+                for batch_id, known in self._shallow.items()
+                if self._clock() - known.asked_at < _WATCHED and self._is_stale(known, ahead=0.5)
+            ]
+        for batch_id in missing + ageing:
+            self._read(batch_id, asked=batch_id in missing)
+
+    def _is_stale(self, known: _Known, ahead: float = 1.0) -> bool:
+        return self._clock() - known.read_at >= ahead * max(_FRESH, known.took / _SHARE)
+
+    def _read(self, batch_id: str, *, asked: bool = True) -> _Known:
+        started = self._clock()
         batch, rows = self._collector.load_batch(batch_id)
         sections = count_sections(batch, rows, ())
         with self._lock:
-            self._shallow[batch_id] = (self._clock(), sections)
+            ended, before = self._clock(), self._shallow.get(batch_id)
+            asked_at = ended if asked or before is None else before.asked_at
+            known = self._shallow[batch_id] = _Known(sections, ended, ended - started, asked_at)
             self._shallow.move_to_end(batch_id)
             while len(self._shallow) > _BATCHES:
                 self._shallow.popitem(last=False)
-        return sections
+        return known
 
     def count_some(self, batch_ids: list[str]) -> dict[str, Sections]:
         """Return figures of those batches that are known or quickly read; the next call has more."""
@@ -88,7 +126,7 @@ class BatchFigures:
             with self._lock:
                 known = self._shallow.get(batch_id)
             if known is not None:
-                found[batch_id] = known[1]
+                found[batch_id] = known.sections
         return found
 
     def count_deep(self, batch_id: str) -> Depth:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pydantic
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -19,6 +20,7 @@ from pipeline.types.visible import show_controls
 from pipeline.web.access import NotLoggedIn, is_api
 from pipeline.web.context import path_of
 from pipeline.web.rendering import link, render
+from pipeline.web.written import written_in
 
 __all__ = ["answer_error", "handle_errors", "wants_json"]
 
@@ -26,12 +28,14 @@ _LOG = logging.getLogger(__name__)
 
 _TITLES = {
     400: "That could not be read",
+    401: "Log in first",
     403: "Not allowed",
     404: "Not found",
     405: "Not allowed here",
     409: "Not possible now",
     413: "Too large",
     422: "Something is missing or wrong",
+    429: "Not possible now",
 }
 
 
@@ -53,28 +57,33 @@ def wants_json(request: Request) -> bool:
     return is_api(request) or "application/json" in accepted or sent.startswith("application/json")
 
 
-def answer_error(request: Request, status: int, code: str, message: str, remedy: str) -> Response:
-    """Return the answer that says `message`, and with `remedy` what to do."""
+async def answer_error(request: Request, status: int, code: str, message: str, remedy: str) -> Response:
+    """Return the answer that says `message` and what to do; a page gives back what was typed."""
     message, remedy = show_controls(message), show_controls(remedy)
     if wants_json(request):
         return JSONResponse({"code": code, "message": message, "remedy": remedy}, status)
-    title = _TITLES.get(status, "Something went wrong")
-    return render(request, "error.html", status, title=title, message=message, remedy=remedy)
+    values = {
+        "title": _TITLES.get(status, "Something went wrong"),
+        "message": message,
+        "remedy": remedy,
+        "written": await written_in(request),
+    }
+    return await run_in_threadpool(render, request, "error.html", status, **values)
 
 
-def _answer_desk_error(request: Request, error: Exception) -> Response:
+async def _answer_desk_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, DeskError)
     fault = error.fault
-    return answer_error(request, error.status, fault.code, fault.message, fault.remedy)
+    return await answer_error(request, error.status, fault.code, fault.message, fault.remedy)
 
 
-def _answer_fault(request: Request, error: Exception) -> Response:
+async def _answer_fault(request: Request, error: Exception) -> Response:
     assert isinstance(error, GraderError)
     _LOG.error("%s %s: %s", request.method, show_controls(path_of(request)), show_controls(str(error)))
-    return answer_error(request, 503, error.fault.code, error.fault.message, error.fault.remedy)
+    return await answer_error(request, 503, error.fault.code, error.fault.message, error.fault.remedy)
 
 
-def _lead_to_login(request: Request, error: Exception) -> Response:
+async def _lead_to_login(request: Request, error: Exception) -> Response:
     message, remedy = "you are not logged in, or your session has ended", "log in again"
     if is_api(request):
         remedy = "send a token that a lead or you yourself issued: Authorization: Bearer TOKEN"
@@ -83,6 +92,10 @@ def _lead_to_login(request: Request, error: Exception) -> Response:
             {"code": "not_logged_in", "message": message, "remedy": remedy},
             401,
             headers={"WWW-Authenticate": "Bearer"} if is_api(request) else None,
+        )
+    if "hx-request" not in request.headers and await written_in(request):
+        return await answer_error(
+            request, 401, "not_logged_in", message, f"copy what you wrote, then {remedy}"
         )
     target = link(request, "/login")
     if request.method == "GET" and "hx-request" not in request.headers:
@@ -94,20 +107,22 @@ def _lead_to_login(request: Request, error: Exception) -> Response:
     return RedirectResponse(target, 303)
 
 
-def _answer_invalid(request: Request, error: Exception) -> Response:
+async def _answer_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError | pydantic.ValidationError)
     problems = error.errors()
     if any(tuple(problem["loc"])[:1] == ("path",) for problem in problems):
-        return answer_error(request, 404, "unknown", "there is nothing at this address", "check the address")
+        return await answer_error(
+            request, 404, "unknown", "there is nothing at this address", "check the address"
+        )
     message = "; ".join(f"{_place(problem['loc'])}: {problem['msg']}" for problem in problems[:5])
-    return answer_error(request, 422, "invalid", message, "correct it and send it again")
+    return await answer_error(request, 422, "invalid", message, "correct it and send it again")
 
 
 def _place(location: Sequence[int | str]) -> str:
     return ".".join(str(part) for part in location[-2:]) or "the whole"
 
 
-def _answer_http(request: Request, error: Exception) -> Response:
+async def _answer_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     sentences = {
         404: ("unknown", "there is nothing at this address", "check the address, or go to the queue"),
@@ -116,18 +131,18 @@ def _answer_http(request: Request, error: Exception) -> Response:
     code, message, remedy = sentences.get(
         error.status_code, ("http", str(error.detail)[:500], "go back and try again")
     )
-    answer = answer_error(request, error.status_code, code, message, remedy)
+    answer = await answer_error(request, error.status_code, code, message, remedy)
     answer.headers.update(error.headers or {})
     return answer
 
 
-def _answer_unexpected(request: Request, error: Exception) -> Response:
+async def _answer_unexpected(request: Request, error: Exception) -> Response:
     from pipeline.web.security import HEADERS
 
     number = secrets.token_hex(4)
     where = show_controls(path_of(request))
     _LOG.error("error %s: %s %s", number, request.method, where, exc_info=error)
-    answer = answer_error(
+    answer = await answer_error(
         request,
         500,
         "defect",

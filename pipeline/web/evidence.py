@@ -25,7 +25,7 @@ from pipeline.types import (
     Severity,
 )
 
-__all__ = ["CaseRow", "Evidence", "Tab", "collect_evidence", "fact_anchor"]
+__all__ = ["CaseRow", "Evidence", "Tab", "collect_evidence", "fact_anchor", "make_row"]
 
 #: Tabs by the first part of a fact's id, in the order of the page.
 _TABS: Final = {
@@ -108,7 +108,8 @@ def collect_evidence(detail: Detail) -> Evidence:
     found = [finding for report in detail.reports for finding in report.findings]
     found += detail.build.findings if detail.build else ()
     findings = sorted(dict.fromkeys(found), key=lambda finding: _SEVERITIES.index(finding.severity))
-    rows = sorted(_list_cases(detail.run), key=lambda row: row.result.verdict.value == "correct")
+    rows = [make_row(result) for result in detail.run.cases] if detail.run else []
+    rows.sort(key=lambda row: row.result.verdict.value == "correct")
     results = (detail.submission.refusal, detail.build, detail.run, detail.inspection)
     faults = (result.fault for result in results if result is not None)
     evidence = Evidence(
@@ -145,10 +146,10 @@ def _with_tabs(evidence: Evidence, facts: tuple[Fact, ...]) -> Evidence:
     return replace(evidence, tabs=tuple(tabs))
 
 
-def _list_cases(run: RunResult | None) -> Iterator[CaseRow]:
-    for result in run.cases if run else ():
-        uses = [use for error in result.errors for use in _list_uses(error)]
-        yield CaseRow(result, result.kind is CaseKind.HIDDEN, max(uses, default=None))
+def make_row(result: CaseResult) -> CaseRow:
+    """Return the row of one draw of one case."""
+    uses = [use for error in result.errors for use in _list_uses(error)]
+    return CaseRow(result, result.kind is CaseKind.HIDDEN, max(uses, default=None))
 
 
 def _list_uses(error: OutputError) -> Iterator[float]:

@@ -22,9 +22,11 @@ from pipeline.web.assessment_form import read_assessment, read_number, read_seco
 from pipeline.web.context import context_of
 from pipeline.web.evidence import Evidence, fact_anchor
 from pipeline.web.rendering import link
+from pipeline.web.reruns import rerun_values
 from pipeline.web.services import reading_of
 
 __all__ = [
+    "FLAGGED",
     "CriterionRow",
     "Mode",
     "ReviewId",
@@ -35,6 +37,7 @@ __all__ = [
     "keep_draft",
     "list_criteria",
     "list_typed",
+    "read_flag",
     "read_form",
     "read_stage",
     "shown_mode",
@@ -46,6 +49,10 @@ ReviewId = Annotated[str, Path(max_length=100)]
 Slot = Annotated[int, Path(ge=0, le=1000)]
 Mode = Annotated[str, Query(max_length=300)]
 
+#: What a page says of an item that was flagged.
+FLAGGED: Final = "A lead will look at this item. You can go on with it."
+
+_LONGEST_REASON: Final = 2000
 _SMALL_FIELDS: Final = (
     "new.first",
     "new.last",
@@ -129,6 +136,8 @@ def common_values(request: Request, account: Account, place: Place, mode: str) -
     queue = context.desk.describe_queue(account)
     now = datetime.now(UTC)
     return {
+        **rerun_values(request, account, place),
+        "forgotten": False,
         "base": base,
         "review_id": item.review.id,
         "slot": place.slot,
@@ -166,6 +175,22 @@ def shown_mode(fields: FormData) -> str:
 def read_stage(fields: FormData) -> Literal["blind", "final"]:
     """Return which of the two assessments a form is for."""
     return "final" if read_text(fields, "stage") == "final" else "blind"
+
+
+def read_flag(reason: str) -> str:
+    """Return why a lead should look at an item.
+
+    Raises:
+        DeskError: ``invalid``.
+    """
+    reason = reason.strip()
+    if not reason or len(reason) > _LONGEST_REASON:
+        raise DeskError(
+            "invalid",
+            f"a flag needs a reason of at most {_LONGEST_REASON} characters",
+            "say what a lead should see",
+        )
+    return reason
 
 
 def list_typed(fields: FormData | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from pipeline.review.permissions import Permission, may
 from pipeline.web.context import Context
-from pipeline.web.services import progress_of, reading_of
+from pipeline.web.services import batch_figures_of, progress_of, reading_of
 
 __all__ = ["Preparation"]
 
@@ -34,6 +34,7 @@ class Preparation:
         context: Context = self._app.state.context
         if not self._measured:
             self._measure(context)
+        batch_figures_of(self._app).step()
         until = self._clock() + _PATIENCE
         reading = reading_of(self._app)
         for item in context.desk.list_upcoming(_AHEAD):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final
 
 from jinja2 import Environment
@@ -29,8 +30,9 @@ from pipeline.web.evidence import Evidence, collect_evidence
 
 __all__ = ["Exhibits", "Reading"]
 
-#: HTML kept in memory, in characters, and submissions.
+#: Kept in memory: HTML in characters, whole gradings, and what of submissions is read before the commit.
 _MOST_CHARACTERS: Final = 100_000_000
+_MOST_DETAILS: Final = 128
 _MOST_SUBMISSIONS: Final = 500
 _FIRST_MODE: Final = "submission"
 
@@ -67,10 +69,25 @@ class Reading:
         self._collector = Collector(context.store)
         self._rendered = Cache(_MOST_CHARACTERS)
         self._exhibits: OrderedDict[str, Exhibits] = OrderedDict()
+        self._details: OrderedDict[tuple[object, ...], Detail] = OrderedDict()
+        self._lock = Lock()
 
     def detail(self, item: DeskItem) -> Detail:
-        """Return everything about the grading of a review, the judge's draft included."""
-        return self._collector.load_detail(self._store.load_summary(item.review.grading_id))
+        """Return everything about the grading of a review, the judge's draft included.
+
+        It is read again once it is decided, or when a stage was performed anew.
+        """
+        stages = self._store.list_stages(item.review.grading_id)
+        key = item.review.grading_id, item.decided, *stages.values()
+        with self._lock:
+            known = self._details.get(key)
+        if known is None:
+            known = self._collector.load_detail(self._store.load_summary(item.review.grading_id))
+            with self._lock:
+                self._details[key] = known
+                while len(self._details) > _MOST_DETAILS:
+                    self._details.popitem(last=False)
+        return known
 
     def exhibits(self, item: DeskItem) -> Exhibits:
         """Return what may be read of a review before the commit."""

@@ -9,15 +9,20 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.web.access import is_api
 from pipeline.web.errors import answer_error
 from pipeline.web.sessions import bearer_token, form_token
+from pipeline.web.written import remember_body
 
 __all__ = ["HEADERS", "MAX_BODY_BYTES", "Guard"]
 
 MAX_BODY_BYTES: Final = 2 * 1024 * 1024
+
+#: Of a larger body, so much is read and thrown away before it is refused.
+_DISCARDED_BYTES: Final = 32 * 1024 * 1024
 
 #: Of every answer that does not say otherwise itself.
 HEADERS: Final = {
@@ -65,26 +70,43 @@ class Guard:
         body = await _read_body(receive)
         request = Request(scope, _replay(body or b"", receive))
         if body is None:
-            limit = MAX_BODY_BYTES // 1024**2
-            refusal = answer_error(
-                request,
-                413,
-                "too_large",
-                f"this is more than {limit} MB, the most that one request may hold",
-                "send less",
-            )
-            await refusal(scope, receive, send_protected)
-        elif not (is_api(request) or bearer_token(request) is not None) and not await _is_ours(request):
-            refusal = answer_error(
-                request,
-                403,
-                "not_ours",
-                "this form was not made for the session that sent it, and nothing was changed",
-                "go back, keep what you typed, load the page again and send it from there",
-            )
+            refusal = await _answer_too_large(request)
+        elif is_api(request) or bearer_token(request) is not None:
+            refusal = None
+        else:
+            refusal = await _refuse_foreign(request, body)
+        if refusal is not None:
             await refusal(scope, receive, send_protected)
         else:
-            await self._app(scope, _replay(body, receive), send_protected)
+            await self._app(scope, _replay(body or b"", receive), send_protected)
+
+
+async def _answer_too_large(request: Request) -> Response:
+    return await answer_error(
+        request,
+        413,
+        "too_large",
+        f"this is more than {MAX_BODY_BYTES // 1024**2} MB, the most one request holds, and was not read",
+        "send less"
+        if is_api(request)
+        else "go back with the browser's Back button, which still has what you wrote, and shorten it",
+    )
+
+
+async def _refuse_foreign(request: Request, body: bytes) -> Response | None:
+    """Return the refusal of what no page of ours, made for this very session, sent."""
+    if _comes_from_us(request):
+        # What another site had a browser send is not shown on our pages.
+        remember_body(request, body)
+        if await _bears_token(request):
+            return None
+    return await answer_error(
+        request,
+        403,
+        "not_ours",
+        "this form was not made for the session that sent it, and nothing was changed",
+        "keep what you typed, load the page again and send it from there",
+    )
 
 
 async def _read_body(receive: Receive) -> bytes | None:
@@ -95,10 +117,13 @@ async def _read_body(receive: Receive) -> bytes | None:
         message = await receive()
         part = message.get("body", b"")
         left -= len(part)
-        if left < 0:
+        if left >= 0:
+            parts.append(part)
+        ends = not message.get("more_body", False)
+        # A browser shows no answer before it has sent everything, so what is too large is taken for a while.
+        if left < 0 and (ends or left < -_DISCARDED_BYTES):
             return None
-        parts.append(part)
-        if not message.get("more_body", False):
+        if ends:
             return b"".join(parts)
 
 
@@ -116,13 +141,15 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return give
 
 
-async def _is_ours(request: Request) -> bool:
-    """Whether a page of ours, made for this very session, sent an unsafe request."""
+def _comes_from_us(request: Request) -> bool:
+    """Whether no other site had a browser send this request, as far as the browser says."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = request.headers.get("origin")
-    if origin is not None and not _is_own_origin(origin, request):
-        return False
+    return origin is None or _is_own_origin(origin, request)
+
+
+async def _bears_token(request: Request) -> bool:
     expected = form_token(request)
     given = request.headers.get("x-csrf-token") or await _read_form_token(request)
     return bool(expected) and hmac.compare_digest(expected.encode(), given.encode(errors="replace"))

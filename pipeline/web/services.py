@@ -12,6 +12,7 @@ from pipeline.review.history import Follower
 from pipeline.review.labels import Labels
 from pipeline.review.norming import Norming
 from pipeline.review.progress import Progress
+from pipeline.review.reruns import Reruns
 from pipeline.review.saved_comments import SavedComments
 from pipeline.web.batch_figures import BatchFigures
 from pipeline.web.context import Context
@@ -26,6 +27,7 @@ __all__ = [
     "progress_lists_of",
     "progress_of",
     "reading_of",
+    "reruns_of",
     "saved_comments_of",
 ]
 
@@ -68,6 +70,11 @@ def progress_lists_of(app: FastAPI) -> ProgressLists:
 def reading_of(app: FastAPI) -> Reading:
     """Return what reviewers read."""
     return _keep(app, Reading, lambda context: Reading(context, app.state.environment, follower_of(app)))
+
+
+def reruns_of(app: FastAPI) -> Reruns:
+    """Return the reruns."""
+    return _keep(app, Reruns, lambda context: Reruns(context.desk))
 
 
 def saved_comments_of(app: FastAPI) -> SavedComments:

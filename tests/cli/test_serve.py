@@ -10,15 +10,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 
+from pipeline.config import Settings
+from pipeline.graph import threads
+from pipeline.graph.services import open_services
 from pipeline.review.accounts import Accounts
 from pipeline.review.desk import Desk
 from pipeline.store import open_store
-from pipeline.types import Account, DeskSettings, Role
+from pipeline.types import Account, Decision, DeskSettings, Role
 from tests.cli.terminal import run
 from tests.web.reviews import commit, draw, finish
 
@@ -175,6 +179,56 @@ def test_a_finished_review_is_decided_and_its_grade_released(serve: Serve, datab
     served.end()
     assert served.process.returncode == 0
     assert "Traceback" not in served.errors
+
+
+def decide_all(database: Path) -> list[str]:
+    """Decide what waits as a desk does that ends right afterwards; return the gradings."""
+    with open_store(database) as store:
+        items = [item for _, item in store.desk.list_items()]
+        for item in items:
+            decision = Decision(
+                review_id=item.review.id, reviewer="dora", levels={}, decided_at=datetime.now(UTC)
+            )
+            store.decide(decision)
+    return [item.review.grading_id for item in items]
+
+
+def wait_for_grades(served: Served, database: Path, grading_ids: list[str]) -> None:
+    with open_store(database, read_only=True) as store:
+        while set(store.finished(grading_ids).values()) != {"graded"}:
+            assert served.process.poll() is None, served.errors
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_what_is_to_be_released_to_the_next_start(
+    serve: Serve, database: Path, number: signal.Signals
+) -> None:
+    grading_ids = decide_all(database)
+    served = serve(database)
+    # Whatever is released by then: the end waits for none, and none is lost or released twice.
+    assert "everything is kept" in served.end(number)
+    assert served.process.returncode == 0
+    again = serve(database)
+    wait_for_grades(again, database, grading_ids)
+    again.end()
+    assert "Traceback" not in served.errors + again.errors
+    with open_store(database, read_only=True) as store:
+        assert [store.load_grade(name).decided_by for name in grading_ids] == ["dora"] * 2  # type: ignore[union-attr]
+
+
+def test_releases_stop_once_the_desk_ends_and_go_on_from_there(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "_AT_ONCE", 1)
+    first, second = decide_all(database)
+    settings = Settings(allow_unsandboxed=True, workers=1)
+    with open_store(database) as store, open_services(store, settings) as services:
+        ends = iter((False, True))
+        assert threads.resume_decided(services, is_ended=lambda: next(ends)) == [first]
+        assert threads.resume_decided(services, is_ended=lambda: True) == []
+        assert store.list_decided() == [second]
+        assert threads.resume_decided(services) == [second]
 
 
 def test_what_the_command_line_adds_and_decides_meanwhile_counts_at_once(

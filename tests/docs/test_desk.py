@@ -28,7 +28,7 @@ DESK = (DOCS / "desk.md").read_text()
 STATIC = ROOT / "pipeline" / "web" / "static"
 
 #: What scripts of a page fetch: parts of a screen, none of their own.
-PARTS = {"/review/{review_id}/{slot}/code", "/comments/suggest"}
+PARTS = {"/review/{review_id}/{slot}/code", "/review/{review_id}/{slot}/rerun", "/comments/suggest"}
 
 
 def permission_of(route: APIRoute) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.review.accounts import Accounts
+from pipeline.review.attempts import Attempts
 from pipeline.review.errors import DeskError
 from pipeline.store import Store, open_store
 from pipeline.types import Account, Role
@@ -198,37 +199,120 @@ def test_an_account_that_is_not_active_is_nobody(accounts: Accounts) -> None:
 def test_the_sixth_failure_in_five_minutes_waits_and_is_told_how_long(
     accounts: Accounts, clock: Clock
 ) -> None:
-    for attempt in range(5):
-        assert accounts.log_in("anna", "wrong password", address=f"198.51.100.{attempt}") is None
+    for _ in range(5):
+        assert accounts.log_in("anna", "wrong password", address=ADDRESS) is None
         clock.pass_by(30)
     with pytest.raises(DeskError) as refused:
-        accounts.log_in("anna", PASSWORD, address="198.51.100.9")
+        accounts.log_in("anna", PASSWORD, address=ADDRESS)
     assert refused.value.code == "forbidden"
     assert refused.value.fault.message == "5 logins failed within 5 minutes"
     assert refused.value.fault.remedy == "try again in 3 minutes, at 12:05:00 UTC"
     clock.pass_by(150)
-    assert accounts.log_in("anna", PASSWORD, address="198.51.100.9") is not None
+    assert accounts.log_in("anna", PASSWORD, address=ADDRESS) is not None
 
 
-def test_failures_from_one_address_stop_it_for_every_name(accounts: Accounts) -> None:
-    for name in ("anna", "dora", "nobody", "no one", "anna"):
-        assert accounts.log_in(name, "wrong password", address=ADDRESS) is None
+def test_failures_for_a_name_lock_out_nobody_at_another_address(accounts: Accounts) -> None:
+    for _ in range(5):
+        assert accounts.log_in("anna", "wrong password", address="198.51.100.1") is None
+    assert accounts.log_in("anna", PASSWORD, address="198.51.100.2") is not None
+
+
+def test_guessing_one_name_from_everywhere_is_slowed_down_but_never_for_its_owner(
+    accounts: Accounts, clock: Clock
+) -> None:
+    key_of(accounts)
+    clock.pass_by(29 * 24 * 3600)
+    for attempt in range(20):
+        assert accounts.log_in("anna", "wrong password", address=f"198.51.100.{attempt}") is None
+    for address in ("198.51.100.0", "203.0.113.1"):
+        with pytest.raises(DeskError, match="20 logins failed within 5 minutes"):
+            accounts.log_in("anna", PASSWORD, address=address)
+    assert key_of(accounts)
+    assert accounts.log_in("dora", PASSWORD, address="198.51.100.0") is not None
+    clock.pass_by(300)
+    assert accounts.log_in("anna", PASSWORD, address="203.0.113.1") is not None
+
+
+def test_a_success_long_ago_is_no_reason_to_trust_an_address(accounts: Accounts, clock: Clock) -> None:
+    key_of(accounts)
+    clock.pass_by(30 * 24 * 3600)
+    for attempt in range(20):
+        accounts.log_in("anna", "wrong password", address=f"198.51.100.{attempt}")
     with pytest.raises(DeskError):
-        accounts.log_in("dora", PASSWORD, address=ADDRESS)
+        key_of(accounts)
+
+
+def test_a_trusted_address_may_not_guess_for_ever_either(accounts: Accounts) -> None:
+    key_of(accounts)
+    for _ in range(5):
+        assert accounts.log_in("anna", "wrong password", address=ADDRESS) is None
+    with pytest.raises(DeskError, match="5 logins failed"):
+        key_of(accounts)
+
+
+def test_guessing_many_names_from_one_address_stops_there_for_every_name_that_was_never_in(
+    accounts: Accounts,
+) -> None:
+    key_of(accounts)
+    for number in range(20):
+        assert accounts.log_in(f"name{number}", "wrong password", address=ADDRESS) is None
+    with pytest.raises(DeskError, match="20 logins failed"):
+        key_of(accounts, "dora")
+    assert key_of(accounts), "a colleague behind the same proxy locks nobody out"
     assert accounts.log_in("dora", PASSWORD, address="203.0.113.1") is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.7", "192.0.2.7", True),
+        ("192.0.2.7", "192.0.2.8", False),
+        ("not an address", "another", False),
+    ],
+)
+def test_a_whole_network_of_ipv6_counts_as_one_address(
+    accounts: Accounts, one: str, other: str, is_same: bool
+) -> None:
+    for _ in range(5):
+        accounts.log_in("anna", "wrong password", address=one)
+    if is_same:
+        with pytest.raises(DeskError):
+            accounts.log_in("anna", PASSWORD, address=other)
+    else:
+        assert accounts.log_in("anna", PASSWORD, address=other) is not None
+
+
+def test_what_is_remembered_of_failures_stays_bounded(clock: Clock) -> None:
+    attempts = Attempts()
+    for number in range(12_000):
+        attempts.begin(f"name{number}", f"address {number}", clock.now)
+        attempts.succeed(f"name{number}", f"address {number}", clock.now)
+        attempts.begin(f"name{number}", f"address {number}", clock.now)
+    for kept in (attempts._failed, attempts._succeeded):
+        assert len(kept) == 10_000
+
+
+def test_a_clock_that_goes_back_locks_nobody_out(accounts: Accounts, clock: Clock) -> None:
+    clock.pass_by(24 * 3600)
+    for _ in range(5):
+        accounts.log_in("anna", "wrong password", address=ADDRESS)
+    clock.pass_by(-24 * 3600)
+    assert key_of(accounts)
 
 
 def test_many_attempts_at_once_are_no_way_around_the_limit(accounts: Accounts) -> None:
     ends: list[str] = []
 
-    def attempt(number: int) -> None:
+    def attempt() -> None:
         try:
-            accounts.log_in("anna", "wrong password", address=f"198.51.100.{number}")
+            accounts.log_in("anna", "wrong password", address=ADDRESS)
             ends.append("tried")
         except DeskError:
             ends.append("refused")
 
-    threads = [threading.Thread(target=attempt, args=(number,)) for number in range(12)]
+    threads = [threading.Thread(target=attempt) for _ in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -240,13 +324,16 @@ def test_logging_in_often_is_no_failure(accounts: Accounts) -> None:
     assert len({key_of(accounts) for _ in range(7)}) == 7
 
 
-def test_a_success_forgives_the_name_but_not_the_address(accounts: Accounts) -> None:
+def test_a_success_forgives_this_name_at_this_address_and_nothing_else(accounts: Accounts) -> None:
+    for name in ("anna", "emil", "fritz", "gerd"):
+        for _ in range(4):
+            accounts.log_in(name, "wrong password", address=ADDRESS)
+    key_of(accounts)
     for _ in range(4):
         accounts.log_in("anna", "wrong password", address=ADDRESS)
-    key_of(accounts)
-    accounts.log_in("anna", "wrong password", address=ADDRESS)
-    with pytest.raises(DeskError):
-        key_of(accounts)
+    assert key_of(accounts), "eight failures, but four since the last success"
+    with pytest.raises(DeskError, match="20 logins failed"):
+        key_of(accounts, "dora")
 
 
 def test_a_hash_is_at_the_cost_of_rfc_9106_unless_tests_say_otherwise(store: Store, clock: Clock) -> None:
@@ -301,6 +388,46 @@ def test_a_session_in_use_outlives_a_restart(store: Store, accounts: Accounts, c
     assert again.find_session(key) is not None
     clock.pass_by(12 * 3600)
     assert again.find_session(key) is None
+
+
+@pytest.mark.parametrize("hours", [1, 11, 13, 24, 24 * 3650])
+def test_a_clock_that_jumps_ahead_and_back_leaves_no_session_without_an_end(
+    store: Store, accounts: Accounts, clock: Clock, hours: float
+) -> None:
+    before = key_of(accounts)
+    clock.pass_by(hours * 3600)
+    during = key_of(accounts)
+    clock.pass_by(-hours * 3600)
+    assert accounts.find_session(before) is not None, "whoever is at work stays logged in"
+    assert (accounts.find_session(during) is not None) is (hours < 12)
+    again = Accounts(store, passwords=QUICK, clock=clock)
+    for _ in range(2):
+        clock.pass_by(12 * 3600)
+        for known in (accounts, again):
+            assert known.find_session(before) is None
+            assert known.find_session(during) is None
+
+
+def test_a_session_of_the_future_that_nobody_uses_ends_within_twice_its_length(
+    store: Store, accounts: Accounts, clock: Clock
+) -> None:
+    clock.pass_by(11 * 3600)
+    key = key_of(accounts)
+    clock.pass_by(-11 * 3600)
+    clock.pass_by(23 * 3600)
+    assert accounts.find_session(key) is None
+    assert Accounts(store, passwords=QUICK, clock=clock).find_session(key) is None
+
+
+def test_an_account_switched_off_elsewhere_is_out_also_after_the_clock_went_back(
+    store: Store, accounts: Accounts, clock: Clock, tmp_path: Path
+) -> None:
+    clock.pass_by(24 * 3600)
+    assert accounts.find("anna") is not None
+    clock.pass_by(-24 * 3600)
+    with open_store(tmp_path / "grades.duckdb") as other:
+        Accounts(other, passwords=QUICK).change(DORA, ANNA.model_copy(update={"active": False}))
+    assert accounts.find("anna") is None
 
 
 def test_how_long_a_session_lasts_can_be_set(store: Store, accounts: Accounts, clock: Clock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -11,6 +12,7 @@ import pytest
 from pipeline.review.desk import Desk
 from pipeline.review.errors import DeskError
 from pipeline.review.places import Place, PlaceState
+from pipeline.review.set_aside import find_set_aside
 from pipeline.store import Store
 from pipeline.types import (
     Account,
@@ -433,3 +435,127 @@ def test_one_form_sent_by_ten_clicks_is_one_commit(store: Store, desk: Desk, pla
     with ThreadPoolExecutor(10) as threads:
         assert set(threads.map(send, range(10))) == {"committed"}
     assert [event.action.kind for event in store.desk.list_events_of("r-one")] == ["claimed", "committed"]
+
+
+# What is refused, and where its text is
+
+
+def send(desk: Desk, place: Place, stage: str, said: Assessment, key: str, made_from: int | None) -> Place:
+    """Commit or finish, as a window or a program does that knows that revision of the draft, or none."""
+    if stage == "final":
+        return desk.finish(ANNA, "r-one", 0, said, revisions=(), seconds=1, key=key, made_from=made_from)
+    return desk.commit(
+        ANNA, "r-one", 0, place.lease_id, said, rubric=HASH, seconds=1, key=key, made_from=made_from
+    )
+
+
+def texts(store: Store) -> tuple[str | None, str | None]:
+    """Return the notes of the draft and of what was set aside."""
+    kept = store.desk.find_draft("r-one", 0, "anna"), find_set_aside(store, "r-one", 0, "anna")
+    draft, aside = (one.assessment.note if one else None for one in kept)
+    return draft, aside
+
+
+@pytest.mark.parametrize("stage", ["blind", "final"])
+@pytest.mark.parametrize(
+    ("made_from", "kept"),
+    [
+        (None, ("draft", "refused")),
+        (4, ("draft", "refused")),
+        (5, ("refused", None)),
+        (6, ("refused", None)),
+    ],
+    ids=["unknown", "older", "the same", "newer"],
+)
+def test_what_is_refused_never_takes_the_place_of_a_newer_draft(
+    store: Store,
+    desk: Desk,
+    place: Place,
+    stage: str,
+    made_from: int | None,
+    kept: tuple[str, str | None],
+) -> None:
+    if stage == "final":
+        commit(desk, ANNA, place)
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 5, "draft", stage=stage))
+    with pytest.raises(DeskError) as refused:
+        send(desk, place, stage, Assessment(note="refused"), "1", made_from)
+    assert refused.value.code == ("stale_revision" if made_from == 4 else "incomplete")
+    assert texts(store) == kept
+    current = store.desk.find_draft("r-one", 0, "anna")
+    assert current is not None
+    assert current.revision == 5
+
+
+@pytest.mark.parametrize("stage", ["blind", "final"])
+def test_an_older_window_is_told_and_may_insist(store: Store, desk: Desk, place: Place, stage: str) -> None:
+    if stage == "final":
+        commit(desk, ANNA, place)
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 2, "newer", stage=stage))
+    older = assess(note="older")
+    with pytest.raises(DeskError, match="another window saved this item at 12:00:00 UTC"):
+        send(desk, place, stage, older, "1", 1)
+    done = send(desk, place, stage, older, "2", 2)
+    assert done.submitted is not None
+    assert (done.submitted.final if stage == "final" else done.submitted.blind) == older
+    assert texts(store)[0] == "newer"
+
+
+def late_draft(desk: Desk, place: Place, stage: str) -> None:
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 2, "late", stage=stage))
+
+
+def late_sending(desk: Desk, place: Place, stage: str) -> None:
+    send(desk, place, stage, assess(note="late"), "another", 7)
+
+
+@pytest.mark.parametrize("write", [late_draft, late_sending])
+def test_what_a_second_window_writes_after_the_commit_is_set_aside(
+    store: Store, desk: Desk, place: Place, write: Callable[[Desk, Place, str], None]
+) -> None:
+    commit(desk, ANNA, place)
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 1, "final so far", stage="final"))
+    with pytest.raises(DeskError) as refused:
+        write(desk, place, "blind")
+    assert refused.value.code == "already_committed"
+    assert texts(store) == ("final so far", "late")
+
+
+@pytest.mark.parametrize("write", [late_draft, late_sending])
+def test_what_a_second_window_writes_after_the_end_is_set_aside(
+    store: Store, desk: Desk, place: Place, write: Callable[[Desk, Place, str], None]
+) -> None:
+    finish(desk, ANNA, commit(desk, ANNA, place))
+    with pytest.raises(DeskError) as refused:
+        write(desk, place, "final")
+    assert refused.value.code == "too_late"
+    assert texts(store) == (None, "late")
+
+
+def test_a_final_assessment_before_the_blind_one_costs_no_draft(
+    store: Store, desk: Desk, place: Place
+) -> None:
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 1, "blind so far"))
+    with pytest.raises(DeskError) as refused:
+        send(desk, place, "final", assess(note="early"), "1", 1)
+    assert refused.value.code == "not_committed"
+    assert texts(store) == ("blind so far", "early")
+
+
+def test_nothing_is_set_aside_that_stands_already_or_says_nothing(
+    store: Store, desk: Desk, place: Place
+) -> None:
+    commit(desk, ANNA, place, assess(note="mine"))
+    for late in (assess(note="mine"), Assessment()):
+        with pytest.raises(DeskError):
+            send(desk, place, "blind", late, f"again {late.note}", None)
+    assert texts(store) == (None, None)
+
+
+def test_what_is_set_aside_counts_no_time(store: Store, desk: Desk, place: Place, clock: Clock) -> None:
+    clock.pass_by(100)
+    desk.save_draft(ANNA, place.lease_id, draft(ANNA, 1, "draft", seconds=60))
+    clock.pass_by(100)
+    with pytest.raises(DeskError):
+        send(desk, place, "blind", Assessment(note="a program's"), "1", None)
+    assert [stretch.active_seconds for stretch in store.desk.list_activity("anna")] == [60]

@@ -40,7 +40,7 @@ def item(number: int) -> DeskItem:
 
 
 def empty() -> Board:
-    return Board(lambda item, slot: item.review.opened_at.timestamp() + slot, timedelta(minutes=30))
+    return Board(lambda item: item.review.opened_at.timestamp(), timedelta(minutes=30))
 
 
 def event(number: int, review: int, slot: int, actor: str, action: Action) -> DeskEvent:

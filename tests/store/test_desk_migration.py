@@ -112,3 +112,24 @@ def test_a_journal_of_the_release_before_brings_its_decisions_back(tmp_path: Pat
         assert store.load_review("r-a").decision == Decision.model_validate_json(_OLD_DECISION.format("a"))
     with open_store(path) as store:
         assert store.notices == []
+
+
+def test_the_confidence_of_drafts_of_the_release_before_is_known(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    make_schema_2(path)
+    outputs = {"a": '{"value": 0.25, "reason": "why"}', "b": '{"value": null, "reason": "why"}', "c": "[]"}
+    with duckdb.connect(str(path)) as connection:
+        for name, output in outputs.items():
+            connection.execute(
+                "INSERT INTO stages (stage, key, output, details, seconds)"
+                " VALUES ('assess', ?, ?, '{}', 0.1)",
+                [f"k-{name}", output],
+            )
+            connection.execute(
+                "INSERT INTO stage_links (grading_id, stage, key) VALUES (?, 'assess', ?)",
+                [f"g-{name}", f"k-{name}"],
+            )
+    with open_store(path) as store:
+        found = {item.review.id: item.confidence for _, item in store.desk.list_items()}
+        assert found == {"r-a": 0.25, "r-b": None, "r-c": None}
+        assert store.list_stages("g-a") == {"assess": "k-a"}

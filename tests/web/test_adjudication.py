@@ -258,6 +258,112 @@ def test_enter_in_a_field_commits_nothing(
     assert "committed" not in kinds
 
 
+def test_one_that_is_skipped_keeps_what_was_written_and_is_anothers(
+    adjudication: Place, client: ClientFactory, desk: Desk, accounts: Accounts, store: Store
+) -> None:
+    carla, review_id = client("carla"), adjudication.item.review.id
+    sent = {
+        **_hidden(_show(carla, adjudication)),
+        "note": "Half a thought",
+        "skip_reason": "I wrote the task.",
+    }
+    answer = carla.post(f"/adjudicate/{review_id}/skip", data=sent)
+    assert answer.status_code == 303, answer.text
+    assert answer.headers["location"] not in (f"/adjudicate/{review_id}", "/queue?nothing=true")
+    (released,) = [
+        event.action
+        for event in store.desk.list_events_of(review_id)
+        if event.actor == "carla" and event.action.kind == "released"
+    ]
+    assert (released.why, released.reason) == ("skipped", "I wrote the task.")  # type: ignore[union-attr]
+    draft = store.desk.find_draft(review_id, adjudication.slot, "carla")
+    assert draft is not None
+    assert draft.assessment.note == "Half a thought"
+    place = desk.draw(_account(accounts, "carla"), key="next")
+    while place is not None:
+        assert place.item.review.id != review_id
+        desk.hand_back(
+            _account(accounts, "carla"),
+            place.item.review.id,
+            place.slot,
+            place.lease_id,
+            reason="",
+            skip=True,
+        )
+        place = desk.draw(_account(accounts, "carla"), key=f"after {place.item.review.id}")
+    assert _draw_this(desk, _account(accounts, "dora"), review_id).slot == adjudication.slot
+
+
+def test_a_flag_reaches_the_lead_and_the_form_is_there_as_it_was(
+    adjudication: Place, client: ClientFactory, desk: Desk
+) -> None:
+    carla, review_id = client("carla"), adjudication.item.review.id
+    hostile = "<b>both</b> are wrong\u202e"
+    sent = {**_hidden(_show(carla, adjudication)), "note": "Half a thought", "flag_reason": hostile}
+    answer = carla.post(f"/adjudicate/{review_id}/flag", data=sent)
+    assert answer.status_code == 303, answer.text
+    page = carla.get(answer.headers["location"]).text
+    assert "A lead will look at this item." in page
+    assert "Half a thought" in page
+    # What was sent does not wait to be sent again.
+    assert "are wrong" not in page
+    (flag,) = desk.list_flags()
+    assert (flag.review_id, flag.actor, flag.action.reason) == (review_id, "carla", hostile)  # type: ignore[union-attr]
+    admin = client("dora").get("/admin").text
+    assert "&lt;b&gt;both&lt;/b&gt; are wrong" in admin
+    assert "\u202e" not in admin
+
+
+@pytest.mark.parametrize(
+    "reason", ["", "   ", "x" * 2001], ids=["without a reason", "of blanks alone", "too long"]
+)
+def test_a_flag_that_says_nothing_or_too_much_comes_back_with_the_form(
+    adjudication: Place, client: ClientFactory, desk: Desk, reason: str
+) -> None:
+    carla, review_id = client("carla"), adjudication.item.review.id
+    sent = {**_hidden(_show(carla, adjudication)), "note": "Half a thought", "flag_reason": reason}
+    answer = carla.post(f"/adjudicate/{review_id}/flag", data=sent)
+    assert answer.status_code == 422
+    assert "a flag needs a reason of at most 2000 characters" in answer.text
+    assert "Half a thought" in answer.text
+    assert reason in answer.text
+    assert desk.list_flags() == []
+
+
+@pytest.mark.parametrize("action", ["skip", "flag"])
+def test_from_a_window_that_another_overtook_nothing_is_done_yet(
+    adjudication: Place, client: ClientFactory, desk: Desk, action: str
+) -> None:
+    carla, review_id = client("carla"), adjudication.item.review.id
+    old = _hidden(_show(carla, adjudication))
+    carla.post(f"/adjudicate/{review_id}/draft", data={**old, "note": "From the first window"})
+    sent = {**old, "note": "From the second window", "flag_reason": "look", "skip_reason": "no"}
+    answer = carla.post(f"/adjudicate/{review_id}/{action}", data=sent)
+    assert answer.status_code == 409
+    assert "Another window saved this form" in answer.text
+    assert "From the second window" in answer.text
+    assert desk.list_flags() == []
+    assert desk.place(review_id, adjudication.slot).holder == "carla"
+
+
+@pytest.mark.parametrize("note", ["", "And one more thing"], ids=["the same form", "a form that went on"])
+@pytest.mark.parametrize("action", ["skip", "flag"])
+def test_after_the_commit_skipping_leads_to_the_reveal_and_a_flag_still_counts(
+    adjudication: Place, client: ClientFactory, desk: Desk, action: str, note: str
+) -> None:
+    carla, review_id = client("carla"), adjudication.item.review.id
+    sent = {**_hidden(_show(carla, adjudication)), **_picks(desk, review_id, "A"), "flag_reason": "look"}
+    carla.post(f"/adjudicate/{review_id}", data={**sent, "action": "commit"})
+    answer = carla.post(f"/adjudicate/{review_id}/{action}", data={**sent, "note": note})
+    while answer.status_code == 303:
+        last = answer.headers["location"]
+        answer = carla.get(last)
+    assert last.partition("?")[0] == f"/review/{review_id}/{adjudication.slot}"
+    assert ("A lead will look at this item." in answer.text) == (action == "flag")
+    assert [event.action.kind for event in desk.list_flags()] == ["flagged"] * (action == "flag")
+    assert desk.place(review_id, adjudication.slot).holder == "carla"
+
+
 @pytest.mark.parametrize("name", ["anna", "vera"])
 def test_only_adjudicators_may_see_it(adjudication: Place, client: ClientFactory, name: str) -> None:
     assert client(name).get(f"/adjudicate/{adjudication.item.review.id}").status_code == 403

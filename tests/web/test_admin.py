@@ -20,6 +20,7 @@ SETTINGS = {
     "audit_percent": "7.5",
     "second_review_percent": "0",
     "gold_percent": "0",
+    "value_hours": "12",
 }
 
 
@@ -36,6 +37,7 @@ def test_settings_are_shown_and_kept(client: ClientFactory, desk: Desk) -> None:
     settings = desk.settings()
     assert (settings.lease_minutes, settings.idle_seconds, settings.undo_seconds) == (20, 45, 0)
     assert settings.audit_rate == pytest.approx(0.075)
+    assert settings.value_hours == 12
     assert settings.paused
     assert not settings.hold_release
     page = dora.get(answer.headers["Location"]).text
@@ -53,6 +55,9 @@ def test_settings_are_shown_and_kept(client: ClientFactory, desk: Desk) -> None:
         ("undo_seconds", "3601"),
         ("audit_percent", "101"),
         ("gold_percent", "inf"),
+        ("value_hours", "-1"),
+        ("value_hours", "168.5"),
+        ("value_hours", "nan"),
         ("second_review_percent", ""),
         ("paused", "perhaps"),
     ],
@@ -169,6 +174,48 @@ def test_a_decided_review_becomes_a_gold_item_and_is_one_no_longer(
     planted = [e.action for e in store.desk.list_events_of(review_id) if e.action.kind == "planted"]
     assert [action.levels for action in planted] == [decision.levels, {}]  # type: ignore[union-attr]
     assert dora.post("/admin/plant", data={"review_id": "r-none", "key": new_key()}).status_code == 404
+
+
+#: Every form that asks a lead to type a review, with what else it asks.
+FORMS = {
+    "/admin/unblind": ("review_id", {"reason": "an appeal"}),
+    "/admin/plant": ("review_id", {"gold": "true"}),
+    "/norming": ("reviews", {"title": "Tails"}),
+}
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_every_form_takes_an_id_as_the_command_line_prints_it(
+    client: ClientFactory, desk: Desk, accounts: Accounts, path: str
+) -> None:
+    dora, anna = client("dora"), find(accounts, "anna")
+    dora.post("/admin/settings", data=SETTINGS)
+    review_id = finish(desk, anna, commit(desk, anna, draw(desk, anna), 3)).item.review.id
+    desk.decide_due()
+    field, more = FORMS[path]
+    answer = dora.post(path, data={field: f" {review_id[:10]} ", "key": new_key(), **more})
+    assert answer.status_code in (200, 303), answer.text
+    shown = answer if answer.status_code == 200 else dora.get(answer.headers["Location"])
+    told = shown.text + dora.get(f"/history/{review_id}").text
+    done = {
+        "/admin/unblind": "Told who wrote it",
+        "/admin/plant": "Made a gold item",
+        "/norming": f"/{review_id}/join",
+    }
+    assert [name for name, words in done.items() if words in told] == [path]
+
+
+@pytest.mark.parametrize("path", FORMS)
+@pytest.mark.parametrize(
+    ("typed", "status", "said"), [("r-", 422, "several reviews"), ("r-zz", 404, "no review has")]
+)
+def test_an_id_that_begins_several_or_none_is_refused_in_one_sentence(
+    client: ClientFactory, path: str, typed: str, status: int, said: str
+) -> None:
+    field, more = FORMS[path]
+    answer = client("dora").post(path, data={field: typed, "key": new_key(), **more})
+    assert answer.status_code == status
+    assert said in answer.text
 
 
 def test_an_account_is_made_and_can_log_in(client: ClientFactory, accounts: Accounts) -> None:

@@ -108,6 +108,22 @@ def test_figures_are_read_again_only_after_a_while(store: Store, batch_id: str) 
     assert figures.count(batch_id).standing == first.standing
 
 
+def test_figures_that_somebody_looks_at_are_read_ahead_so_that_nobody_waits_for_them(
+    store: Store, batch_id: str
+) -> None:
+    now = 0.0
+    figures = BatchFigures(store, clock=lambda: now)
+    figures.step()
+    newest = figures.count(batch_id)
+    assert figures.count(batch_id) is newest
+    now = 1.5
+    figures.step()
+    ahead = figures.count(batch_id)
+    assert ahead is not newest
+    now = 3.0
+    assert figures.count(batch_id) is ahead
+
+
 def test_whole_gradings_are_read_a_little_per_request_until_all_are(store: Store, batch_id: str) -> None:
     ticks = iter(range(10_000))
     figures = BatchFigures(store, clock=lambda: next(ticks) * 0.05)

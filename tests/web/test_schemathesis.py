@@ -21,6 +21,7 @@ from pipeline.review.accounts import Accounts
 from pipeline.review.desk import Desk
 from pipeline.types import Role
 from pipeline.web.api.document import describe_api
+from pipeline.web.services import norming_of
 from tests.web.conftest import PEOPLE
 from tests.web.reviews import new_key
 
@@ -41,7 +42,7 @@ def test_every_operation_answers_as_its_document_says(
     account = accounts.find(name)
     headers: dict[str, str] = {}
     real: dict[str, Any] = {
-        "review_id": "r-0123456789abcdef",
+        "review_id": desk.list_places()[0].item.review.id,
         "slot": 0,
         "name": "ben",
         "batch_id": "b-0123456789abcdef",
@@ -52,6 +53,10 @@ def test_every_operation_answers_as_its_document_says(
             place = desk.draw(account, key=new_key())
             assert place is not None
             real["review_id"] = place.item.review.id
+    lead = accounts.find("dora")
+    assert lead is not None
+    session = norming_of(app).start(lead, "Tails", [real["review_id"]], key=new_key())
+    real["session_id"] = session.id
     schema = schemathesis.openapi.from_dict(describe_api())
     schema.app = app
     tried = 0

@@ -30,7 +30,7 @@ from pipeline.types import (
 )
 from pipeline.types.visible import show_controls
 
-__all__ = ["Evidence", "show_evidence"]
+__all__ = ["CaseOutcome", "Evidence", "Problem", "show_case", "show_evidence", "show_problem"]
 
 
 class Problem(Frozen):
@@ -143,10 +143,10 @@ def show_evidence(detail: Detail) -> Evidence:
     problem = next(iter(fault for fault in (refusal, build, inspection) if fault and fault.fault), None)
     return Evidence(
         verdict=inspection.verdict if inspection else (refusal.verdict if refusal else None),
-        problem=_show_problem(problem.fault) if problem and problem.fault else None,
+        problem=show_problem(problem.fault) if problem and problem.fault else None,
         build_log=show_controls(build.log) if build else "",
         build_findings=_show_findings(build.findings) if build else [],
-        cases=[_show_case(case) for case in run.cases] if run else [],
+        cases=[show_case(case) for case in run.cases] if run else [],
         checks=[_show_check(report) for report in detail.reports],
         facts=[_show_fact(fact) for fact in detail.facts],
         numerics=_show_study(run.study) if run and run.study else None,
@@ -154,7 +154,8 @@ def show_evidence(detail: Detail) -> Evidence:
     )
 
 
-def _show_problem(fault: Fault) -> Problem:
+def show_problem(fault: Fault) -> Problem:
+    """Return a fault without control characters."""
     return Problem(
         code=fault.code,
         message=show_controls(fault.message),
@@ -199,7 +200,8 @@ def _show_fact(fact: Fact) -> Known:
     )
 
 
-def _show_case(case: CaseResult) -> CaseOutcome:
+def show_case(case: CaseResult) -> CaseOutcome:
+    """Return one draw of one case."""
     return CaseOutcome(
         case=case.case,
         kind=case.kind,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from datetime import UTC, datetime
-from typing import Final
+from typing import Annotated, Final
+from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from pipeline.review.errors import DeskError
@@ -17,6 +18,7 @@ from pipeline.web.access import Here, allow
 from pipeline.web.assessment_form import read_seconds
 from pipeline.web.context import Context, context_of
 from pipeline.web.forms import FormValues
+from pipeline.web.item_page import FLAGGED, go_on, read_flag, to_place
 from pipeline.web.picks import CAUSES, AdjudicationDraft, Reading, list_choices, read_picks
 from pipeline.web.rendering import link, render
 from pipeline.web.services import reading_of
@@ -45,15 +47,19 @@ _FORM_STATE: Final = (
 
 
 @router.get("/adjudicate/{review_id}")
-def show_adjudication(request: Request, account: Here, review_id: str) -> Response:
+def show_adjudication(
+    request: Request, account: Here, review_id: str, said: Annotated[str, Query(max_length=20)] = ""
+) -> Response:
     """Show A and B beside the code; once it is committed, lead to the reveal."""
     context = context_of(request)
     slot = _slot_of(context, review_id)
     place = context.desk.open(account, review_id, slot)
     if place.state is not PlaceState.HELD:
-        return _reveal(request, review_id, slot)
+        return _reveal(request, review_id, slot, said)
     draft = context.store.desk.find_record(_DRAFT, _draft_key(review_id, slot, account), AdjudicationDraft)
-    return _page(request, account, place, draft.values if draft else {})
+    return _page(
+        request, account, place, draft.values if draft else {}, notice=FLAGGED if said == "flagged" else ""
+    )
 
 
 @router.post("/adjudicate/{review_id}")
@@ -64,17 +70,7 @@ def commit_adjudication(request: Request, account: Here, review_id: str, values:
     try:
         saved = _keep(context, account, review_id, slot, values)
     except DeskError as error:
-        if error.code == "already_committed":
-            return _reveal(request, review_id, slot)
-        if error.code != "stale_revision":
-            raise
-        try:
-            place = context.desk.open(account, review_id, slot)
-        except DeskError:
-            # There is no form to give it back in: it is what they find when they have the place again.
-            _record(context, account, review_id, slot, values)
-            raise
-        return _page(request, account, place, values, problems=(_STALE,), status=error.status)
+        return _give_back(request, account, review_id, slot, values, error)
     place = context.desk.open(account, review_id, slot)
     # Whatever else sent the form, such as Enter in a field, keeps it and shows it again.
     if values.get("action") != "commit":
@@ -116,6 +112,65 @@ def autosave(request: Request, account: Here, review_id: str, values: FormValues
     )
 
 
+@router.post("/adjudicate/{review_id}/skip")
+def skip(request: Request, account: Here, review_id: str, values: FormValues) -> Response:
+    """Leave it to another adjudicator, with what was written so far kept, and go on to the next item."""
+    context = context_of(request)
+    slot = _slot_of(context, review_id)
+    lease_id, reason = values.get("lease_id", "")[:100], values.get("skip_reason", "").strip()[:2000]
+    try:
+        _keep(context, account, review_id, slot, values)
+        context.desk.hand_back(account, review_id, slot, lease_id, reason=reason, skip=True)
+    except DeskError as error:
+        return _give_back(request, account, review_id, slot, values, error)
+    return go_on(request, account, key=f"after-{lease_id}")
+
+
+@router.post("/adjudicate/{review_id}/flag")
+def flag(request: Request, account: Here, review_id: str, values: FormValues) -> Response:
+    """Ask a lead to look; the item stays where it is."""
+    context = context_of(request)
+    slot = _slot_of(context, review_id)
+    try:
+        _keep(context, account, review_id, slot, values)
+    except DeskError as error:
+        # What a lead should see counts after the commit as well.
+        if error.code != "already_committed":
+            return _give_back(request, account, review_id, slot, values, error)
+    try:
+        reason = read_flag(values.get("flag_reason", ""))
+    except DeskError as error:
+        return _give_back(request, account, review_id, slot, values, error)
+    context.desk.flag(account, review_id, slot, reason, key=values.get("key", "")[:80] + "-flag")
+    _record(context, account, review_id, slot, {**values, "flag_reason": ""})
+    return RedirectResponse(link(request, f"/adjudicate/{quote(review_id, safe='')}?said=flagged"), 303)
+
+
+def _give_back(
+    request: Request, account: Account, review_id: str, slot: int, values: dict[str, str], error: DeskError
+) -> Response:
+    """Show a form that was refused again, as it was sent; lead on where it was committed meanwhile.
+
+    Raises:
+        DeskError: What refused it, where there is no form to show.
+    """
+    if error.code == "already_committed":
+        return _reveal(request, review_id, slot)
+    if error.code not in ("stale_revision", "invalid"):
+        raise error
+    context = context_of(request)
+    try:
+        place = context.desk.open(account, review_id, slot)
+    except DeskError:
+        # There is no form to give it back in: it is what they find when they have the place again.
+        _record(context, account, review_id, slot, values)
+        raise
+    if place.state is not PlaceState.HELD:
+        return _reveal(request, review_id, slot)
+    problem = _STALE if error.code == "stale_revision" else f"{error.fault.message}; {error.fault.remedy}."
+    return _page(request, account, place, values, problems=(problem,), status=error.status)
+
+
 def _page(
     request: Request,
     account: Account,
@@ -123,6 +178,7 @@ def _page(
     values: dict[str, str],
     *,
     problems: tuple[str, ...] = (),
+    notice: str = "",
     saved_at: datetime | None = None,
     status: int = 200,
 ) -> HTMLResponse:
@@ -156,6 +212,7 @@ def _page(
         seconds=place.draft.active_seconds if place.draft else 0,
         idle_seconds=context.desk.settings().idle_seconds,
         problems=problems,
+        notice=notice,
         saved_at=saved_at,
     )
 
@@ -231,5 +288,5 @@ def _read_revision(values: dict[str, str]) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
-def _reveal(request: Request, review_id: str, slot: int) -> RedirectResponse:
-    return RedirectResponse(link(request, f"/review/{review_id}/{slot}"), 303)
+def _reveal(request: Request, review_id: str, slot: int, said: str = "") -> RedirectResponse:
+    return to_place(request, review_id, slot, "submission", said)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Final, get_args
 
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from pipeline.review.desk import Desk
 from pipeline.review.errors import DeskError
 from pipeline.review.exports import Format
 from pipeline.review.permissions import Permission
-from pipeline.review.places import Place, PlaceState, ReviewStanding
+from pipeline.review.places import PlaceState
 from pipeline.types import Account, DeskSettings
 from pipeline.web.access import allow
 from pipeline.web.context import context_of
@@ -59,6 +57,7 @@ def change_settings(
     audit_percent: Rate,
     second_review_percent: Rate,
     gold_percent: Rate,
+    value_hours: Annotated[float, Form(ge=0, le=168)],
     paused: Annotated[bool, Form()] = False,
     hold_release: Annotated[bool, Form()] = False,
 ) -> Response:
@@ -70,6 +69,7 @@ def change_settings(
         audit_rate=audit_percent / 100,
         second_review_rate=second_review_percent / 100,
         gold_rate=gold_percent / 100,
+        value_hours=value_hours,
         paused=paused,
         hold_release=hold_release,
     )
@@ -83,15 +83,10 @@ def release(
 ) -> Response:
     """Make a decision that was held back, or all of them."""
     desk = context_of(request).desk
-    held = {place.item.review.id for place in _held_back(desk)}
-    if review_id and review_id not in held:
-        raise DeskError(
-            "incomplete",
-            "there is nothing to release there yet",
-            "wait until it is finished and cannot be undone",
-        )
-    for found in [review_id] if review_id else sorted(held):
-        desk.decide(found)
+    if review_id:
+        desk.release(account, review_id)
+    else:
+        desk.release_all(account)
     return _go(request, "released" if review_id else "released_all")
 
 
@@ -118,8 +113,9 @@ def unblind(
     reason: Reason = "",
 ) -> Response:
     """Say who wrote a submission, once the reason is on record."""
-    origin = context_of(request).desk.unblind(account, review_id.strip(), _needed(reason), key=key)
-    return _show(request, unblinded=(review_id.strip(), origin))
+    desk = context_of(request).desk
+    found = desk.find_review(review_id.strip())
+    return _show(request, unblinded=(found, desk.unblind(account, found, _needed(reason), key=key)))
 
 
 @router.post("/admin/plant")
@@ -129,12 +125,12 @@ def plant(
     """Make a decided review a gold item with the levels of its decision, or one no longer."""
     context = context_of(request)
     # The desk knows whether there is such a review; the store tells the levels.
-    review = context.desk.place(review_id.strip(), 0).item.review
-    decision = context.store.load_review(review.id).decision
+    found = context.desk.find_review(review_id.strip())
+    decision = context.store.load_review(found).decision
     if gold and (decision is None or not decision.levels):
         raise DeskError("incomplete", "it has no decided levels yet", "plant it once it is decided")
     levels = decision.levels if gold and decision is not None else {}
-    context.desk.plant(account, review.id, levels, key=key)
+    context.desk.plant(account, found, levels, key=key)
     return _go(request, "planted" if gold else "unplanted")
 
 
@@ -153,14 +149,14 @@ def _show(request: Request, **values: Any) -> Response:
     desk = context_of(request).desk
     places = desk.list_places()
     held = [place for place in places if place.state is PlaceState.HELD]
-    flags, held_back = desk.list_flags(), _held_back(desk)
+    flags, held_back = desk.list_flags(), desk.list_held_back()
     shown = {"done": "", "unblinded": None, **values}
     return render(
         request,
         "admin.html",
         settings=desk.settings(),
         label_formats=get_args(Format),
-        held_back=held_back[:_LONGEST],
+        held_back=[desk.place(review_id, 0) for review_id in held_back[:_LONGEST]],
         held_back_count=len(held_back),
         flags=flags[:_LONGEST],
         flag_count=len(flags),
@@ -169,18 +165,6 @@ def _show(request: Request, **values: Any) -> Response:
         open_count=len({place.item.review.id for place in places}),
         **shown,
     )
-
-
-def _held_back(desk: Desk) -> list[Place]:
-    """Return a place of each review that only a lead's release keeps from its decision."""
-    if not desk.settings().hold_release:
-        return []
-    now = datetime.now(UTC)
-    concluded = [place for place in desk.list_places() if place.standing is ReviewStanding.CONCLUDED]
-    pending = {p.item.review.id for p in concluded if p.undo_until is not None and p.undo_until > now}
-    # One row per review, whichever of its places comes first.
-    first = {place.item.review.id: place for place in reversed(concluded)}
-    return [place for review_id, place in reversed(first.items()) if review_id not in pending]
 
 
 def _needed(reason: str) -> str:

@@ -45,12 +45,11 @@ def start_session(
     """Open a session over the named reviews, or over some that chance draws."""
     norming = norming_of(request.app)
     try:
-        chosen = tuple(reviews.replace(",", " ").split()) or norming.choose(account, _read_count(count))
-        if not chosen:
-            raise DeskError(
-                "invalid", "no decided review is left to draw from", "name the reviews, one on a line"
-            )
-        session = norming.start(account, title, chosen, key=key)
+        named = reviews.replace(",", " ").split()
+        if named:
+            session = norming.start(account, title, named, key=key)
+        else:
+            session = norming.start_drawn(account, title, _read_count(count), key=key)
     except DeskError as error:
         written = {"title": title, "reviews": reviews, "count": count, "key": key}
         return _list(request, account, written, error)

@@ -21,7 +21,7 @@ from pipeline.review.places import Place, PlaceState
 from pipeline.store import Store
 from pipeline.types import Account, Answer, Assessment, Cause, FeedbackItem, Frozen, Grade, SavedDraft, Score
 from pipeline.types.visible import show_controls
-from pipeline.web.assessment_form import Fields, read_causes, read_seconds, read_text
+from pipeline.web.assessment_form import Fields, read_causes, read_number, read_seconds, read_text
 from pipeline.web.context import context_of
 from pipeline.web.item_page import (
     CriterionRow,
@@ -38,6 +38,7 @@ from pipeline.web.item_page import (
 )
 from pipeline.web.rendering import render
 from pipeline.web.services import reading_of
+from pipeline.web.written import set_aside_values
 
 __all__ = ["keep_causes", "router", "show_reveal"]
 
@@ -129,6 +130,7 @@ def show_reveal(
         "reveal.html",
         problem.status if problem else 200,
         **values,
+        **set_aside_values(request, account, place, said),
         stage="final",
         finished=place.state is PlaceState.FINISHED,
         undo_until=place.undo_until,
@@ -197,9 +199,10 @@ def finish(request: Request, account: Reviewer, review_id: ReviewId, slot: Slot,
             revisions=read_causes(fields, place.submitted.blind, said),
             seconds=read_seconds(fields),
             key=key,
+            made_from=read_number(fields, "revision"),
         )
     except DeskError as problem:
-        if problem.code != "incomplete":
+        if problem.code not in ("incomplete", "stale_revision"):
             raise
         return show_reveal(
             request,

@@ -15,6 +15,7 @@ from pipeline.types import Account, Assessment, Purpose
 from pipeline.web.assessment_form import Fields, edit_assessment, read_number, read_seconds, read_text
 from pipeline.web.context import context_of
 from pipeline.web.item_page import (
+    FLAGGED,
     Mode,
     Reviewer,
     ReviewId,
@@ -23,6 +24,7 @@ from pipeline.web.item_page import (
     go_on,
     keep_draft,
     list_typed,
+    read_flag,
     read_form,
     read_stage,
     shown_mode,
@@ -31,6 +33,7 @@ from pipeline.web.item_page import (
 from pipeline.web.rendering import link, render
 from pipeline.web.screens.reveal import keep_causes, show_reveal
 from pipeline.web.services import reading_of
+from pipeline.web.written import set_aside_values
 
 __all__ = ["router"]
 
@@ -40,7 +43,7 @@ _PATH: Final = "/review/{review_id}/{slot}"
 
 #: What an address may say happened just before, in words.
 _NOTICES: Final = {
-    "flagged": "A lead will look at this item. You can go on with it.",
+    "flagged": FLAGGED,
     "undone": "It is open again.",
 }
 
@@ -134,7 +137,6 @@ def commit(request: Request, account: Reviewer, review_id: ReviewId, slot: Slot,
     desk, mode = context_of(request).desk, shown_mode(fields)
     assessment = read_form(request, review_id, fields)
     try:
-        _require_newest(request, account, review_id, slot, read_number(fields, "revision"))
         desk.commit(
             account,
             review_id,
@@ -144,6 +146,7 @@ def commit(request: Request, account: Reviewer, review_id: ReviewId, slot: Slot,
             rubric=read_text(fields, "rubric")[:100],
             seconds=read_seconds(fields),
             key=read_text(fields, "key")[:100] or secrets.token_hex(16),
+            made_from=read_number(fields, "revision"),
         )
     except DeskError as problem:
         if problem.code not in ("incomplete", "stale_revision", "stale_rubric"):
@@ -171,26 +174,10 @@ def flag(request: Request, account: Reviewer, review_id: ReviewId, slot: Slot, f
     """Ask a lead to look; the item stays where it is."""
     assessment = read_form(request, review_id, fields)
     keep_draft(request, account, review_id, slot, fields, assessment, read_stage(fields))
-    reason = read_text(fields, "flag.reason").strip()
-    if not reason or len(reason) > 2000:
-        raise DeskError(
-            "invalid", "a flag needs a reason of at most 2000 characters", "say what a lead should see"
-        )
+    reason = read_flag(read_text(fields, "flag.reason"))
     key = read_text(fields, "key")[:80] + "-flag"
     context_of(request).desk.flag(account, review_id, slot, reason, key=key)
     return to_place(request, review_id, slot, shown_mode(fields), said="flagged")
-
-
-def _require_newest(request: Request, account: Account, review_id: str, slot: int, revision: int) -> None:
-    context = context_of(request)
-    place = context.desk.place(review_id, slot)
-    newest = context.store.desk.find_draft(review_id, slot, account.name)
-    if place.state is PlaceState.HELD and newest is not None and newest.revision > revision:
-        raise DeskError(
-            "stale_revision",
-            f"another window saved this item at {newest.saved_at:%H:%M:%S} UTC, after this one",
-            "below is what this window says; compare the two, then press again to let this one count",
-        )
 
 
 def _show_form(
@@ -207,6 +194,7 @@ def _show_form(
     """Return the page with the form as `written`, or as it was saved last, and small fields as `typed`."""
     draft = place.draft
     saved = draft.assessment if draft and draft.stage == "blind" else Assessment()
+    said = saved if written is None else written
     values = common_values(request, account, place, mode)
     return render(
         request,
@@ -214,7 +202,8 @@ def _show_form(
         problem.status if problem else 200,
         **values,
         stage="blind",
-        said=saved if written is None else written,
+        **set_aside_values(request, account, place, said),
+        said=said,
         lease_id=place.lease_id,
         lease_until=place.lease_until,
         rubric_hash=values["rubric"].content_hash(),

@@ -9,6 +9,7 @@ const QUIET_MS = 1_500;
 let lastAct = performance.now();
 let lastKept = performance.now();
 let waiting = 0;
+let keeping = null;
 
 // Without a script nobody counts, and the server goes by when forms come.
 form.elements.seconds.value = form.dataset.seconds;
@@ -23,9 +24,18 @@ function act() {
   if (now - lastKept > BEAT_MS && !waiting) keep();
 }
 
-async function keep() {
+function keep() {
   waiting = 0;
   lastKept = performance.now();
+  // One after the other: each names the revision that the one before was given.
+  const own = (keeping ?? Promise.resolve()).then(sendDraft);
+  keeping = own;
+  own.then(() => {
+    if (keeping === own) keeping = null;
+  });
+}
+
+async function sendDraft() {
   const fields = new FormData(form);
   try {
     const answer = await fetch(form.dataset.draft, {
@@ -48,6 +58,15 @@ async function keep() {
 form.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(keep, QUIET_MS);
+});
+// Beside a draft that is under way the form would look like another window's.
+form.addEventListener("submit", async (event) => {
+  clearTimeout(waiting);
+  waiting = 0;
+  if (!keeping) return;
+  event.preventDefault();
+  await keeping;
+  form.requestSubmit(event.submitter);
 });
 for (const kind of ["pointermove", "keydown", "wheel", "pointerdown"]) addEventListener(kind, act, { passive: true });
 document.addEventListener("visibilitychange", () => {
@@ -74,13 +93,26 @@ function choose(source) {
   radio.focus();
 }
 
+function open(id) {
+  const small = document.getElementById(id);
+  small.open = true;
+  small.querySelector("textarea").focus();
+}
+
+// What Ctrl+Enter sends depends on where the cursor is: a flag, a skip, or the whole.
+function submit() {
+  const small = document.activeElement?.closest("#flag, #skip");
+  (small?.querySelector("button") ?? form.querySelector("button[value=commit]")).click();
+}
+
 new Keys((name, event) => {
   if (name === "next") step(1);
   else if (name === "previous") step(-1);
   else if (name === "level-1") choose("A");
   else if (name === "level-2") choose("B");
   else if (name === "level-3") choose("other");
-  else if (name === "submit") form.querySelector("button[value=commit]").click();
+  else if (name === "flag" || name === "skip") open(name);
+  else if (name === "submit") submit();
   else if (name === "escape") event.target.blur?.();
 });
 form.classList.add("scripted");

@@ -36,7 +36,7 @@ const page = {
   },
 
   // Sends a form; a token that is older than the session is fetched anew once.
-  async post(address, body) {
+  async post(address, body, headers = {}) {
     const ask = () =>
       fetch(address, {
         method: "POST",
@@ -45,6 +45,7 @@ const page = {
           Accept: "application/json, text/html",
           "X-CSRF-Token": token().content,
           "X-Have-Code": encodeURIComponent(`${this.base} ${code.pane.dataset.mode}`),
+          ...headers,
         },
       });
     const answer = await ask();
@@ -71,7 +72,7 @@ const page = {
     } else if (away) {
       buttons.push(link("Log in in a new tab", this.root.dataset.login), button("Then save again", () => autosave.resume().then(clearIf)));
     } else if (said.code !== "invalid") {
-      buttons.push(button("Try again", () => autosave.resume().then(clearIf)));
+      buttons.push(button("Try again", said.retry ?? (() => autosave.resume().then(clearIf))));
     }
     message("bad", words, buttons);
   },
@@ -90,7 +91,7 @@ const page = {
 const autosave = new Autosave(page);
 const watch = new Stopwatch(tick);
 const keys = new Keys(act);
-let code, tabs, criteria, busy;
+let code, tabs, criteria, busy, rerunSaid;
 
 function token() {
   return document.querySelector("meta[name=csrf-token]");
@@ -171,6 +172,9 @@ function mount() {
   installDivider(document.getElementById("divide-rows"), document.getElementById("side"), "--rubric", false);
   code.showComments(page.form);
   autosave.mount();
+  // What was put into the page by hand asks for nothing by itself until htmx has seen it.
+  window.htmx?.process(root);
+  rerunSaid = document.getElementById("rerun")?.dataset.said;
 }
 
 async function load(address) {
@@ -257,6 +261,18 @@ async function showMode(chosen) {
   code.showComments(page.form);
 }
 
+// Has the submission run again; its tab then asks by itself how far that is.
+async function runAgain(chosen) {
+  tabs.open("tab-rerun");
+  const body = new URLSearchParams({ csrf: token().content, rerun: chosen.value });
+  const answer = await page.post(`${page.base}/rerun`, body, { "HX-Request": "true" }).catch(() => null);
+  if (answer?.ok) {
+    window.htmx.swap("#rerun", await answer.text(), { swapStyle: "outerHTML" });
+    clearMessages();
+  } else if (answer) page.refuse({ ...(await answer.json()), retry: () => runAgain(chosen) });
+  else message("bad", "The server does not answer. Try again.");
+}
+
 function open(id, field) {
   const details = document.getElementById(id);
   if (!details) return;
@@ -329,6 +345,11 @@ function act(name) {
       own.open = true;
       own.querySelector("textarea").focus();
     },
+    rerun: () => {
+      const again = document.querySelector("#rerun [name=rerun]");
+      if (!again) return "Nothing of this item ran, so nothing can run again.";
+      runAgain(again);
+    },
     flag: () => open("flag", "flag-reason"),
     skip: () => open("skip", "skip-reason"),
     undo: () => {
@@ -349,7 +370,15 @@ document.addEventListener("submit", (event) => {
   if (!page.root?.contains(event.target)) return;
   event.preventDefault();
   if (event.submitter?.dataset.mode) showMode(event.submitter);
+  else if (event.submitter?.name === "rerun") runAgain(event.submitter);
   else send(event.target, event.submitter);
+});
+
+// Only what is new is said aloud: the tab is put in anew every other second.
+document.addEventListener("htmx:afterSwap", () => {
+  const said = document.getElementById("rerun")?.dataset.said;
+  if (said && said !== rerunSaid) page.say(said);
+  rerunSaid = said;
 });
 
 document.addEventListener("input", (event) => {

@@ -23,6 +23,7 @@ const ACTIONS = {
   comment: ["c", "Comment on lines"],
   saved: [".", "Insert a saved comment"],
   object: ["o", "Object to a check"],
+  rerun: ["r", "Run it again"],
   flag: ["f", "Flag the item"],
   skip: ["s", "Skip the item"],
   undo: ["u", "Undo the last change, or finishing"],
