@@ -16,6 +16,7 @@ from pipeline.review.attempts import FAILURES, WINDOW
 from pipeline.review.errors import CODES
 from pipeline.review.passwords import LONGEST, SHORTEST
 from pipeline.review.permissions import PERMISSIONS, Permission
+from pipeline.review.reruns import MOST_EACH, MOST_OPEN, MOST_PER_HOUR
 from pipeline.review.timesheets import ENOUGH, ENOUGH_PEOPLE
 from pipeline.stats.agreement import MINIMUM
 from pipeline.types import Action, Cause, DeskEvent, DeskSettings, Purpose, Role
@@ -151,6 +152,8 @@ def test_the_limits_that_are_documented_are_those_that_hold() -> None:
     assert f"Passwords have {SHORTEST} to {LONGEST:,} characters" in DESK
     assert f"Figures of fewer than {MINIMUM} observations" in DESK
     assert f"from {ENOUGH} reviews by {ENOUGH_PEOPLE} people on" in DESK
+    assert f"{MOST_OPEN} may wait or run at a desk and {MOST_EACH} of one person" in DESK
+    assert f"who may ask {MOST_PER_HOUR} times within an hour" in DESK
     assert f"at most {MAX_BODY_BYTES // 1024**2} MB" in DESK
     assert f"client_max_body_size {MAX_BODY_BYTES // 1024**2}m" in DESK
 

@@ -142,6 +142,19 @@ def test_sending_the_form_twice_commits_once(
     assert sum(event.actor == "carla" and event.action.kind == "committed" for event in events) == 1
 
 
+def test_a_second_window_that_comes_after_the_commit_gets_its_text_back(
+    adjudication: Place, client: ClientFactory, desk: Desk
+) -> None:
+    carla, review_id = client("carla"), adjudication.item.review.id
+    form = {**_hidden(_show(carla, adjudication)), **_picks(desk, review_id, "A"), "action": "commit"}
+    assert carla.post(f"/adjudicate/{review_id}", data=form).status_code == 303
+    late = {"key": "another-key", "note": "From the <second> window", "rubric_change": "Say what a race is."}
+    refused = carla.post(f"/adjudicate/{review_id}", data=form | late)
+    assert refused.status_code == 409
+    assert "note: From the &lt;second&gt; window" in refused.text
+    assert "rubric change: Say what a race is." in refused.text
+
+
 def test_an_incomplete_form_says_what_is_missing_and_keeps_what_was_written(
     adjudication: Place, client: ClientFactory, desk: Desk, store: Store
 ) -> None:
@@ -348,13 +361,17 @@ def test_from_a_window_that_another_overtook_nothing_is_done_yet(
 
 @pytest.mark.parametrize("note", ["", "And one more thing"], ids=["the same form", "a form that went on"])
 @pytest.mark.parametrize("action", ["skip", "flag"])
-def test_after_the_commit_skipping_leads_to_the_reveal_and_a_flag_still_counts(
+def test_after_the_commit_skipping_leads_on_or_gives_back_the_text_and_a_flag_still_counts(
     adjudication: Place, client: ClientFactory, desk: Desk, action: str, note: str
 ) -> None:
     carla, review_id = client("carla"), adjudication.item.review.id
     sent = {**_hidden(_show(carla, adjudication)), **_picks(desk, review_id, "A"), "flag_reason": "look"}
     carla.post(f"/adjudicate/{review_id}", data={**sent, "action": "commit"})
     answer = carla.post(f"/adjudicate/{review_id}/{action}", data={**sent, "note": note})
+    if action == "skip" and note:
+        assert answer.status_code == 409
+        assert f"note: {note}" in answer.text
+        return
     while answer.status_code == 303:
         last = answer.headers["location"]
         answer = carla.get(last)

@@ -90,6 +90,7 @@ def commit_adjudication(request: Request, account: Here, review_id: str, values:
             key=values.get("key", "")[:80] or secrets.token_hex(12),
             picks=reading.picks,
             rubric_change=reading.rubric_change,
+            made_from=saved.revision,
         )
     except DeskError as error:
         problem = f"{error.fault.message}; {error.fault.remedy}."
@@ -149,12 +150,12 @@ def flag(request: Request, account: Here, review_id: str, values: FormValues) ->
 def _give_back(
     request: Request, account: Account, review_id: str, slot: int, values: dict[str, str], error: DeskError
 ) -> Response:
-    """Show a form that was refused again, as it was sent; lead on where it was committed meanwhile.
+    """Show a form that was refused again, as it was sent; lead on where it says what was committed.
 
     Raises:
         DeskError: What refused it, where there is no form to show.
     """
-    if error.code == "already_committed":
+    if error.code == "already_committed" and _is_committed(request, account, review_id, slot, values):
         return _reveal(request, review_id, slot)
     if error.code not in ("stale_revision", "invalid"):
         raise error
@@ -169,6 +170,16 @@ def _give_back(
         return _reveal(request, review_id, slot)
     problem = _STALE if error.code == "stale_revision" else f"{error.fault.message}; {error.fault.remedy}."
     return _page(request, account, place, values, problems=(problem,), status=error.status)
+
+
+def _is_committed(
+    request: Request, account: Account, review_id: str, slot: int, values: dict[str, str]
+) -> bool:
+    """Whether a form says what its sender has committed already."""
+    context = context_of(request)
+    submitted = context.desk.place(review_id, slot).submitted
+    said = _read(context, account, review_id, values).assessment
+    return submitted is not None and said == submitted.blind
 
 
 def _page(
