@@ -15,8 +15,9 @@ demo: $(READY)
 	@mkdir -p out
 	$(BIN)/nki-grader grade data/tasks/*/solutions --db out/demo.duckdb --report out/demo.html
 
+# Bytecode is kept, whatever the environment says: the suite starts hundreds of processes that would compile anew.
 test: $(READY)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 # Opt-in: the judge's whole path with a real, very small model on this machine. Its first run compiles
 # llama.cpp (a C++ compiler; about 13 minutes on 2 cores); LOCAL_VENV names an environment that has it already.

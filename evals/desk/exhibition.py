@@ -6,9 +6,9 @@ import shutil
 import subprocess
 import sys
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pipeline.report.collect import Collector
 from pipeline.review.accounts import Accounts
@@ -30,7 +30,7 @@ from pipeline.types import (
     SavedDraft,
 )
 
-__all__ = ["PASSWORD", "PEOPLE", "Screen", "furnish", "grade_kernels", "hire"]
+__all__ = ["PASSWORD", "PEOPLE", "Evening", "Screen", "furnish", "grade_kernels", "hire"]
 
 PROGRAM = Path(sys.executable).with_name("nki-grader")
 TASKS = Path(__file__).parents[2] / "data" / "tasks"
@@ -41,6 +41,10 @@ PEOPLE = {
     "carla": Role.ADJUDICATOR,
     "dora": Role.LEAD,
 }
+
+#: How long people take for an item before and after they see the draft, in seconds.
+_BLIND: Final = 240.0
+_FINAL: Final = 60.0
 
 #: Who handed in what: mostly kernels that work, since a person is asked about those.
 _SUBMITTED = (
@@ -67,6 +71,26 @@ _FEEDBACK = (
     FeedbackItem(part="change", text="The gain is loaded anew in each round: load it before the loop."),
     FeedbackItem(part="next", text="Try two buffers, so that loads and arithmetic overlap."),
 )
+
+
+class Evening:
+    """A clock that begins some hours ago, goes on while people work, and ends at the present."""
+
+    def __init__(self, hours_ago: float = 0.0) -> None:
+        """Begin that many hours ago."""
+        self._behind = timedelta(hours=hours_ago)
+
+    def now(self) -> datetime:
+        """Return what it shows, in UTC."""
+        return datetime.now(UTC) - self._behind
+
+    def go_on(self, seconds: float) -> None:
+        """Let time pass, as far as there is any."""
+        self._behind = max(timedelta(), self._behind - timedelta(seconds=seconds))
+
+    def catch_up(self) -> None:
+        """Show the present from now on."""
+        self._behind = timedelta()
 
 
 class Screen(NamedTuple):
@@ -102,26 +126,35 @@ def hire(accounts: Accounts) -> None:
         accounts.create(Account(name=name, role=role, display=name.capitalize()), PASSWORD)
 
 
-def furnish(store: Store, desk: Desk, accounts: Accounts) -> list[Screen]:
+def furnish(store: Store, desk: Desk, accounts: Accounts, evening: Evening | None = None) -> list[Screen]:
     """Have people work at every kind of thing there is; return all screens.
 
     Args:
         store: With at least four reviews that wait.
         desk: The desk over it.
         accounts: With the people of `PEOPLE`.
+        evening: The clock of `desk`; None where it shows the present, and all of it takes no time.
     """
+    evening = evening or Evening()
     anna, ben, carla, dora = (_find(accounts, name) for name in PEOPLE)
     by_chance = {"second_review_rate": 1.0, "gold_rate": 0.0, "audit_rate": 0.0}
-    desk.change_settings(dora, DeskSettings(**by_chance, undo_seconds=0.0))
+    desk.change_settings(dora, DeskSettings(**by_chance, undo_seconds=0.0, lease_minutes=600.0))
     _draft_all(store, desk)
     waiting = len({place.item.review.id for place in desk.list_places()})
     # While others hold two, ben is served second reviews alone.
     kept_back = [(person, _draw(desk, person)) for person in (carla, dora)]
     for _ in range(waiting - 2):
-        _finish(desk, _commit(desk, anna, _draw(desk, anna), 4, "The pools rotate; no race is left."))
+        drawn = _draw(desk, anna)
+        evening.go_on(_BLIND)
+        committed = _commit(desk, anna, drawn, 4, "The pools rotate; no race is left.")
+        evening.go_on(_FINAL)
+        _finish(desk, committed)
     done = []
     for level in [1, *(3 if number % 2 else 4 for number in range(waiting - 3))]:
-        place = _commit(desk, ben, _draw(desk, ben), level, "It may read a tile before it is written.")
+        drawn = _draw(desk, ben)
+        evening.go_on(_BLIND)
+        place = _commit(desk, ben, drawn, level, "It may read a tile before it is written.")
+        evening.go_on(_FINAL)
         _finish(desk, place)
         done.append(place.item.review.id)
     differing, *agreeing = done
@@ -129,9 +162,11 @@ def furnish(store: Store, desk: Desk, accounts: Accounts) -> list[Screen]:
     desk.decide_due()
     for person, place in kept_back:
         desk.hand_back(person, place.item.review.id, place.slot, place.lease_id, reason="", skip=False)
+    drawn, begun = _draw(desk, ben), _draw(desk, anna)
+    evening.go_on(_BLIND)
+    revealed = _commit(desk, ben, drawn, 2, "Sound, but it rounds twice.")
+    evening.catch_up()
     _draw(desk, carla)
-    revealed = _commit(desk, ben, _draw(desk, ben), 2, "Sound, but it rounds twice.")
-    begun = _draw(desk, anna)
     _write_half(desk, anna, begun)
 
     comments = SavedComments(store)
@@ -222,7 +257,7 @@ def _commit(desk: Desk, account: Account, place: Place, level: int, note: str = 
         place.lease_id,
         Assessment(answers=answers, note=note),
         rubric=place.item.rubric,
-        seconds=240.0,
+        seconds=_BLIND,
         key=_key(),
     )
 
@@ -232,7 +267,7 @@ def _finish(desk: Desk, place: Place) -> None:
     assert said is not None
     who = Account(name=said.account, role=PEOPLE[said.account])
     review_id, slot = place.item.review.id, place.slot
-    desk.finish(who, review_id, slot, said.blind, revisions=(), seconds=60.0, key=_key())
+    desk.finish(who, review_id, slot, said.blind, revisions=(), seconds=_FINAL, key=_key())
 
 
 def _write_half(desk: Desk, account: Account, place: Place) -> None:
@@ -248,7 +283,7 @@ def _write_half(desk: Desk, account: Account, place: Place) -> None:
             note="Clear code. Say which axis lies on the partitions.",
         ),
         stage="blind",
-        active_seconds=184.0,
+        active_seconds=_BLIND,
         saved_at=datetime.now(UTC),
     )
     desk.save_draft(account, place.lease_id, draft)

@@ -20,7 +20,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from evals.bench.desk import serving
-from evals.desk.exhibition import PASSWORD, Screen, furnish, grade_kernels, hire
+from evals.desk.exhibition import PASSWORD, Evening, Screen, furnish, grade_kernels, hire
 from pipeline.review.accounts import Accounts
 from pipeline.review.desk import Desk
 from pipeline.store import open_store
@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with open_store(database) as store:
             accounts = Accounts(store)
             hire(accounts)
-            screens = furnish(store, Desk(store), accounts)
+            evening = Evening(hours_ago=3)
+            screens = furnish(store, Desk(store, clock=evening.now), accounts, evening)
         wanted = [screen for screen in screens if not chosen.only or screen.name in chosen.only]
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--hide-scrollbars"]

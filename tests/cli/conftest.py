@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import TINY_SOLUTIONS, TINY_TASKS, run
+from tests.conftest import ShareFolder
 
 
 @pytest.fixture(autouse=True)
@@ -17,16 +18,17 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def graded(share_folder: ShareFolder) -> Path:
     """A database with two correct, an incorrect and a broken submission of the tiny task."""
-    folder = tmp_path_factory.mktemp("graded")
+    return share_folder("graded", _grade_tiny) / "grades.duckdb"
+
+
+def _grade_tiny(folder: Path) -> None:
+    (folder / "tiny_add").mkdir(exist_ok=True)
     for name in ("good_add.py", "good_add_swapped.py", "bad_multiplies.py", "bad_syntax.py"):
-        (folder / "tiny_add").mkdir(exist_ok=True)
         shutil.copy(TINY_SOLUTIONS / name, folder / "tiny_add" / name)
-    database = folder / "grades.duckdb"
-    ended = run("grade", folder / "tiny_add", "--tasks", TINY_TASKS, "--db", database)
+    ended = run("grade", folder / "tiny_add", "--tasks", TINY_TASKS, "--db", folder / "grades.duckdb")
     assert ended.code == 0, ended.err
-    return database
 
 
 @pytest.fixture

@@ -164,9 +164,21 @@ class DeskMachine(RuleBasedStateMachine):
             self.desk.save_draft(account, place.lease_id, draft)
         if outcome.code != "already_committed":
             self.drafts[name, slot, account.name] = draft.assessment
+        self.expect_kept(name, slot, account, draft.assessment)
 
-    @rule(account=people, clarity=levels, safety=levels)
-    def commit(self, account: Account, clarity: int | None, safety: int | None) -> None:
+    def expect_kept(self, name: str, slot: int, account: Account, said: Assessment) -> None:
+        """Expect a text where its writer finds it, taken or refused."""
+        late = find_set_aside(self.store, name, slot, account.name)
+        draft = self.store.desk.find_draft(name, slot, account.name)
+        mine = [
+            standing for who, standing in [self.blind.get((name, slot), ("", None))] if who == account.name
+        ]
+        mine += [one.assessment for one in (late, draft) if one is not None]
+        assert said in (*mine, self.final.get((name, slot)))
+
+    @rule(account=people, clarity=levels, safety=levels, knows=st.booleans())
+    def commit(self, account: Account, clarity: int | None, safety: int | None, knows: bool = False) -> None:
+        """Commit what a window says that knows the newest draft, or a program that knows of none."""
         place = self.leases.get(account.name)
         if place is None:
             return
@@ -176,15 +188,26 @@ class DeskMachine(RuleBasedStateMachine):
         if place.purpose is Purpose.ADJUDICATION:
             pick = Pick(source="other", cause=Cause.OTHER)
             picks = {"clarity": pick, "safety": pick}
+        known = self.store.desk.find_draft(name, slot, account.name)
         with allowing("lease_lost", "already_committed", "already_decided") as outcome:
             self.desk.commit(
-                account, name, slot, place.lease_id, said, rubric=HASH, seconds=1, key=self.key(), picks=picks
+                account,
+                name,
+                slot,
+                place.lease_id,
+                said,
+                rubric=HASH,
+                seconds=1,
+                key=self.key(),
+                picks=picks,
+                made_from=known.revision if known and knows else None,
             )
         if not outcome.code:
             assert (name, slot) not in self.blind
             self.blind[name, slot] = (account.name, said)
-        elif outcome.code != "already_committed":
+        elif outcome.code != "already_committed" and (known is None or knows):
             self.drafts[name, slot, account.name] = said
+        self.expect_kept(name, slot, account, said)
 
     def finish(self, account: Account, clarity: int | None) -> None:
         for (name, slot), (who, said) in self.blind.items():

@@ -23,6 +23,7 @@ from pipeline.types import Account, DeskSettings, Role
 from pipeline.web.app import create_app
 from pipeline.web.context import Context, Options
 from tests.cli.terminal import run
+from tests.conftest import ShareFolder
 from tests.review.desk_examples import QUICK
 
 TASKS = Path(__file__).parents[2] / "data" / "tasks"
@@ -49,14 +50,17 @@ ClientFactory = Callable[..., TestClient]
 
 
 @pytest.fixture(scope="session")
-def waiting_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def waiting_database(share_folder: ShareFolder) -> Path:
     """A database with the gradings of `WAITING` and the accounts of `PEOPLE`; tests copy it."""
-    folder = tmp_path_factory.mktemp("waiting")
+    return share_folder("waiting", _grade_waiting) / "grades.duckdb"
+
+
+def _grade_waiting(folder: Path) -> None:
     database = folder / "grades.duckdb"
     submissions = folder / "submissions"
     for author, task, name in WAITING:
         target = submissions / author / task / name
-        target.parent.mkdir(parents=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(TASKS / task / "solutions" / name, target)
     ended = run("grade", submissions, "--db", database)
     assert ended.code == 0, ended.err
@@ -66,7 +70,6 @@ def waiting_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
             accounts.create(Account(name=name, role=role, display=name.capitalize()), PASSWORD)
         # Chance must not put another review into the queue of one test in twenty.
         store.desk.save_record("settings", DESK, DeskSettings(audit_rate=0.0, second_review_rate=0.0))
-    return database
 
 
 @pytest.fixture
