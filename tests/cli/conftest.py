@@ -18,9 +18,11 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def graded(share_folder: ShareFolder) -> Path:
+def graded(share_folder: ShareFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with two correct, an incorrect and a broken submission of the tiny task."""
-    return share_folder("graded", _grade_tiny) / "grades.duckdb"
+    own = tmp_path_factory.mktemp("graded") / "of_this_worker"
+    # Tests grade into it once more, so that every worker has its own.
+    return shutil.copytree(share_folder("graded", _grade_tiny), own) / "grades.duckdb"
 
 
 def _grade_tiny(folder: Path) -> None:

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 from pipeline.review.desk import Desk
 from pipeline.review.errors import DeskError
 from pipeline.review.places import Place, PlaceState, ReviewStanding
+from pipeline.review.set_aside import find_set_aside
 from pipeline.types import (
     Account,
     Assessment,
@@ -170,11 +171,11 @@ class DeskMachine(RuleBasedStateMachine):
         """Expect a text where its writer finds it, taken or refused."""
         late = find_set_aside(self.store, name, slot, account.name)
         draft = self.store.desk.find_draft(name, slot, account.name)
-        mine = [
-            standing for who, standing in [self.blind.get((name, slot), ("", None))] if who == account.name
-        ]
-        mine += [one.assessment for one in (late, draft) if one is not None]
-        assert said in (*mine, self.final.get((name, slot)))
+        kept = [one.assessment for one in (late, draft) if one is not None]
+        who, blind = self.blind.get((name, slot), ("", None))
+        if who == account.name:
+            kept += [one for one in (blind, self.final.get((name, slot))) if one is not None]
+        assert said in kept
 
     @rule(account=people, clarity=levels, safety=levels, knows=st.booleans())
     def commit(self, account: Account, clarity: int | None, safety: int | None, knows: bool = False) -> None:
