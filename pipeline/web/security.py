@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -67,7 +68,10 @@ class Guard:
         if scope["method"] in _SAFE:
             await self._app(scope, receive, send_protected)
             return
-        body = await _read_body(receive)
+        try:
+            body = await _read_body(receive)
+        except ClientDisconnect:
+            return
         request = Request(scope, _replay(body or b"", receive))
         if body is None:
             refusal = await _answer_too_large(request)
@@ -110,11 +114,17 @@ async def _refuse_foreign(request: Request, body: bytes) -> Response | None:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """Return the whole body, or None if it is too large."""
+    """Return the whole body, or None if it is too large.
+
+    Raises:
+        ClientDisconnect: If the connection ended before the body did: half a form is not what somebody said.
+    """
     parts: list[bytes] = []
     left = MAX_BODY_BYTES
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
         part = message.get("body", b"")
         left -= len(part)
         if left >= 0:

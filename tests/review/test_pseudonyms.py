@@ -68,43 +68,20 @@ def test_another_secret_gives_other_names() -> None:
     assert pseudonym_of("one", "zoe") != pseudonym_of("two", "zoe")
 
 
-#: What pages say of a place, of a person or of a grade, and tests look for in them.
+#: What pages say of a place, a person or a grade; "on" and "no" say nothing.
 SIGNALS = {
-    *(
-        word
-        for kind in (Destination, Purpose, Role, Verdict)
-        for member in kind
-        for word in member.split("_")
-    ),
-    *(
-        "accept",
-        "admin",
-        "agree",
-        "anna",
-        "ben",
-        "blind",
-        "board",
-        "carla",
-        "confidence",
-        "decided",
-        "differ",
-    ),
-    *(
-        "dora",
-        "draft",
-        "fault",
-        "final",
-        "grade",
-        "ines",
-        "judge",
-        "level",
-        "mira",
-        "random",
-        "route",
-        "tomas",
-    ),
-    *("sample", "score", "second", "secret", "vera", "waiting"),
-}
+    word
+    for kind in (Destination, Purpose, Role, Verdict)
+    for member in kind
+    for word in member.split("_")
+    if len(word) > 2
+} | {
+    "accept", "admin", "agree", "audit", "blind", "board", "confidence", "decided", "differ", "draft",
+    "fault", "final", "grade", "judge", "level", "random", "route", "sample", "score", "second", "secret",
+    "waiting",
+    # And who is at the desks of tests.
+    "anna", "ben", "carla", "dora", "ines", "mira", "tomas", "vera",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("signal", sorted(SIGNALS))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
+from urllib.parse import urlencode
 
 import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from starlette.types import Message
 
 from pipeline.review.accounts import Accounts
 from pipeline.review.desk import Desk
-from pipeline.review.places import Place
+from pipeline.review.places import Place, PlaceState
 from pipeline.review.set_aside import find_set_aside
 from pipeline.store import Store
 from pipeline.web.security import MAX_BODY_BYTES
@@ -247,3 +250,56 @@ def test_a_browser_is_answered_however_much_it_sends(server: str, size: int) -> 
     assert "more than 2 MB" in answer.text
     assert "was not read" in answer.text
     assert "Back button, which still has what you wrote" in answer.text.replace("&#39;", "'")
+
+
+@pytest.mark.parametrize("action", ["draft", "save", "commit", "skip", "flag", "rerun"])
+def test_half_a_form_of_a_connection_that_broke_off_is_not_what_somebody_said(
+    app: FastAPI, anna: TestClient, store: Store, desk: Desk, place: Place, action: str
+) -> None:
+    here, review = address(place), place.item.review.id
+    more = {"note": "slow, but not wrong", "flag.reason": "look", "rerun": "replay"}
+    body = urlencode(form_of(anna, here) | COMPLETE | more, doseq=True).encode()
+    cut = body.index(b"+but+not+wrong")
+    assert send_and_break_off(app, anna, f"{here}/{action}", body, cut) == []
+    assert store.desk.find_draft(review, place.slot, "anna") is None
+    assert desk.place(review, place.slot).state is PlaceState.HELD
+    assert set_aside(store, place) == ""
+
+
+def send_and_break_off(app: FastAPI, client: TestClient, path: str, body: bytes, cut: int) -> list[Message]:
+    """Send `body` up to `cut`, as a browser that is killed does, and return what is answered."""
+    headers = {
+        "host": "desk.test",
+        "cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items()),
+        "content-type": "application/x-www-form-urlencoded",
+        "content-length": str(len(body)),
+        "x-csrf-token": client.headers["X-CSRF-Token"],
+    }
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("testclient", 50000),
+        "server": ("desk.test", 80),
+    }
+    sent: list[Message] = []
+
+    async def run() -> None:
+        # As servers do: what came, and from then on the end of the connection.
+        coming: list[Message] = [{"type": "http.request", "body": body[:cut], "more_body": True}]
+
+        async def receive() -> Message:
+            return coming.pop(0) if coming else {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+
+    asyncio.run(run())
+    return sent
