@@ -287,10 +287,14 @@ class Desk:
         """
         return self._floor.show(self._floor.find_slot(review_id, slot))
 
-    def list_places(self) -> list[Place]:
-        """Return every place that is not decided, oldest first, without drafts."""
+    def list_places(self, viewer: Account | None = None) -> list[Place]:
+        """Return every place that is not decided, oldest first, without drafts.
+
+        Args:
+            viewer: Whoever is shown it, which is nothing of a review that they hold and have not committed.
+        """
         self._leases.free_overdue()
-        return self._oversight.list_places()
+        return self._oversight.list_places(viewer)
 
     def find_review(self, beginning: str) -> str:
         """Return the id of the one review whose id begins with `beginning`, for people who type it.
@@ -300,9 +304,13 @@ class Desk:
         """
         return self._oversight.find_review(beginning)
 
-    def list_flags(self) -> list[DeskEvent]:
-        """Return flags and objections' commits of reviews that are not decided, newest first."""
-        return self._oversight.list_flags()
+    def list_flags(self, viewer: Account | None = None) -> list[DeskEvent]:
+        """Return flags and objections' commits of reviews that are not decided, newest first.
+
+        Args:
+            viewer: As for `list_places`.
+        """
+        return self._oversight.list_flags(viewer)
 
     def take_back(self, lead: Account, review_id: str, slot: int, reason: str, *, key: str) -> None:
         """Free a place that somebody holds; the draft stays with them."""
@@ -311,7 +319,11 @@ class Desk:
         self._assessing.call_adjudicator(freed.sheet)
 
     def unblind(self, lead: Account, review_id: str, reason: str, *, key: str) -> str:
-        """Return where a submission came from, once the reason is on record."""
+        """Return where a submission came from, once the reason is on record.
+
+        Raises:
+            DeskError: ``unknown``; ``forbidden``, also to whoever holds it and has not committed.
+        """
         return self._oversight.unblind(lead, review_id, reason, key)
 
     def plant(self, lead: Account, review_id: str, levels: dict[str, int], *, key: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from pipeline.review.board import PlaceId
+from pipeline.review.board import PlaceId, Sheet
 from pipeline.review.errors import DeskError
 from pipeline.review.floor import DESK, Floor, event_id_of, require
 from pipeline.review.permissions import Permission
@@ -25,11 +25,11 @@ class Oversight:
     def __init__(self, floor: Floor) -> None:
         self._floor = floor
 
-    def list_places(self) -> list[Place]:
-        """Return every place that is not decided, oldest first."""
+    def list_places(self, viewer: Account | None) -> list[Place]:
+        """Return every place that is not decided, oldest first; see `Desk.list_places`."""
         floor = self._floor
         with floor.lock:
-            sheets = [sheet for sheet in floor.board.sheets.values() if sheet.item and not sheet.decided]
+            sheets = [sheet for sheet in self._list_open(viewer) if sheet.item]
             slots = [slot for sheet in sheets for slot in sheet.slots.values()]
         return sorted(map(floor.show, slots), key=_age)
 
@@ -49,21 +49,27 @@ class Oversight:
             )
         return found[0]  # One that is whole comes before all that it begins.
 
-    def list_flags(self) -> list[DeskEvent]:
-        """Return flags and commits with objections of reviews that are not decided, newest first."""
+    def list_flags(self, viewer: Account | None) -> list[DeskEvent]:
+        """Return flags and commits with objections, newest first; see `Desk.list_flags`."""
         with self._floor.lock:
-            flags = [
-                event
-                for sheet in self._floor.board.sheets.values()
-                if not sheet.decided
-                for event in sheet.flags
-            ]
+            flags = [event for sheet in self._list_open(viewer) for event in sheet.flags]
         return sorted(flags, key=lambda event: event.at, reverse=True)
+
+    def _list_open(self, viewer: Account | None) -> list[Sheet]:
+        """Return reviews that are not decided, but for those that `viewer` is to assess blind."""
+        board = self._floor.board
+        begun = board.list_begun(viewer.name) if viewer else []
+        blind = {slot.sheet.id for slot in begun if slot.blind is None}
+        return [sheet for sheet in board.sheets.values() if not sheet.decided and sheet.id not in blind]
 
     def unblind(self, lead: Account, review_id: str, reason: str, key: str) -> str:
         """Return where a submission came from; see `Desk.unblind`."""
         require(lead, Permission.UNBLIND)
-        _, item = self._floor.find_sheet(review_id)
+        sheet, item = self._floor.find_sheet(review_id)
+        if any(slot.holder == lead.name and slot.blind is None for slot in sheet.slots.values()):
+            raise DeskError(
+                "forbidden", "you are to assess this item blind yourself", "commit it or hand it back first"
+            )
         self._keep(lead, review_id, make(Unblinded, reason=reason.strip()), key)
         return item.origin
 

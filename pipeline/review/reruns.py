@@ -210,7 +210,7 @@ class Reruns:
     def _refuse_too_many(self, account: Account, here: builtins.list[Rerun]) -> None:
         opened = [rerun for rerun in self._asked.values() if rerun.is_open]
         own = [rerun for rerun in self._asked.values() if rerun.account == account.name]
-        since = self._now() - timedelta(hours=1)
+        now = self._now()
         if any(rerun.is_open for rerun in here):
             raise _too_many("this item is being run again already, in the other way", "wait until that ends")
         if sum(rerun.is_open for rerun in own) >= MOST_EACH:
@@ -218,7 +218,8 @@ class Reruns:
                 f"{MOST_EACH} reruns of yours wait or run, the most for one person",
                 "wait until one of them ends",
             )
-        if sum(rerun.asked_at > since for rerun in own) >= MOST_PER_HOUR:
+        # What a clock that went back has put into the future counts no longer.
+        if sum(timedelta() <= now - rerun.asked_at < timedelta(hours=1) for rerun in own) >= MOST_PER_HOUR:
             raise _too_many(
                 f"you asked for {MOST_PER_HOUR} reruns within an hour, the most for one person",
                 "go on without, or try again later",

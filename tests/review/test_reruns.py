@@ -175,6 +175,15 @@ def test_one_person_asks_for_so_many_an_hour(desk: Desk, reruns: Reruns, clock: 
     ask(reruns, ANNA, place, key="an hour later")
 
 
+def test_a_clock_that_went_back_keeps_nobody_waiting(desk: Desk, reruns: Reruns, clock: Clock) -> None:
+    place = finish(desk, ANNA, commit(desk, ANNA, draw(desk, ANNA)))
+    for number in range(MOST_PER_HOUR):
+        ask(reruns, ANNA, place, key=f"number {number}")
+        run_one(reruns)
+    clock.pass_by(-24 * 3600)
+    ask(reruns, ANNA, place, key="a day earlier")
+
+
 def test_the_desk_holds_so_many_at_a_time(store: Store, open_desk: OpenDesk, clock: Clock) -> None:
     for number in range(MOST_OPEN + 1):
         add_waiting(store, f"of-many{number}", minute=number)

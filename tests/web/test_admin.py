@@ -127,6 +127,38 @@ def test_flags_and_objections_reach_the_lead(client: ClientFactory, desk: Desk, 
     assert re.search(r"Objects to <code>dma_size</code>: it is on purpose", page)
 
 
+def test_a_lead_learns_nothing_of_an_item_they_are_to_assess_blind(
+    client: ClientFactory, desk: Desk, accounts: Accounts, store: Store
+) -> None:
+    anna, lead, dora = find(accounts, "anna"), find(accounts, "dora"), client("dora")
+    desk.change_settings(lead, desk.settings().model_copy(update={"second_review_rate": 1}))
+    first = draw(desk, anna)
+    review_id = first.item.review.id
+    desk.flag(anna, review_id, first.slot, "ANNA-SAID-THIS", key=new_key())
+    commit(desk, anna, first, 3)
+    second = draw(desk, lead)
+    assert second.item.review.id == review_id
+    token = {"Authorization": f"Bearer {accounts.issue_token(lead, 'tests')}"}
+    lists = ("/admin", "/api/v1/places", "/api/v1/reviews/flags")
+    asked = {"review_id": review_id, "reason": "curious", "key": new_key()}
+
+    def look() -> list[str]:
+        # With a session or a token, as each takes it.
+        return [(client() if "api" in path else dora).get(path, headers=token).text for path in lists]
+
+    for text in look():
+        assert review_id not in text
+        assert "ANNA-SAID-THIS" not in text
+    refused = dora.post("/admin/unblind", data=asked)
+    assert refused.status_code == 403
+    assert "assess this item blind" in refused.text
+    assert all(event.action.kind != "unblinded" for event in store.desk.list_events_of(review_id))
+
+    commit(desk, lead, second, 2)
+    assert all(review_id in text for text in look())
+    assert dora.post("/admin/unblind", data=asked).status_code == 200
+
+
 def test_a_place_is_taken_back_with_a_reason(client: ClientFactory, desk: Desk, accounts: Accounts) -> None:
     place = draw(desk, find(accounts, "anna"))
     dora = client("dora")

@@ -56,7 +56,10 @@ class TakeBackRequest(Frozen):
 
 @router.get("", operation_id="listPlaces", summary="List what is not decided", responses=refusals())
 def list_places(request: Request, account: Lead, cursor: Cursor = None, limit: Limit = 50) -> Page[LeadPlace]:
-    """For leads: every place of every review without a decision, oldest first."""
+    """For leads: every place of every review without a decision, oldest first.
+
+    Nothing of what the caller is to assess blind.
+    """
     desk = context_of(request).desk
 
     def key(place: Place) -> str:
@@ -64,7 +67,11 @@ def list_places(request: Request, account: Lead, cursor: Cursor = None, limit: L
         return f"{review.opened_at.timestamp():020.6f} {review.id} {place.slot:04d}"
 
     return paginate(
-        desk.list_places(), lambda place: show_lead_place(place, desk), key=key, cursor=cursor, limit=limit
+        desk.list_places(account),
+        lambda place: show_lead_place(place, desk),
+        key=key,
+        cursor=cursor,
+        limit=limit,
     )
 
 

@@ -75,8 +75,11 @@ class Flag(Frozen):
     "/flags", operation_id="listFlags", summary="List what a lead should look at", responses=refusals()
 )
 def list_flags(request: Request, account: Lead, cursor: Cursor = None, limit: Limit = 50) -> Page[Flag]:
-    """Flags of reviews without a decision, and objections to checks; oldest first."""
-    events = context_of(request).desk.list_flags()
+    """Flags of reviews without a decision, and objections to checks; oldest first.
+
+    Nothing of what the caller is to assess blind.
+    """
+    events = context_of(request).desk.list_flags(account)
     return paginate(
         events,
         _show_flag,

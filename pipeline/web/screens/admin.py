@@ -44,7 +44,7 @@ _DONE: Final = {
 @router.get("/admin")
 def show_admin(request: Request, account: Lead, done: Annotated[str, Query(max_length=40)] = "") -> Response:
     """Show how the desk is run, and what needs a lead."""
-    return _show(request, done=_DONE.get(done, ""))
+    return _show(request, account, done=_DONE.get(done, ""))
 
 
 @router.post("/admin/settings")
@@ -115,7 +115,7 @@ def unblind(
     """Say who wrote a submission, once the reason is on record."""
     desk = context_of(request).desk
     found = desk.find_review(review_id.strip())
-    return _show(request, unblinded=(found, desk.unblind(account, found, _needed(reason), key=key)))
+    return _show(request, account, unblinded=(found, desk.unblind(account, found, _needed(reason), key=key)))
 
 
 @router.post("/admin/plant")
@@ -145,11 +145,11 @@ def export_labels_file(
     return send_labels(labels_of(request.app), form, names=names)
 
 
-def _show(request: Request, **values: Any) -> Response:
+def _show(request: Request, account: Account, **values: Any) -> Response:
     desk = context_of(request).desk
-    places = desk.list_places()
+    places = desk.list_places(account)
     held = [place for place in places if place.state is PlaceState.HELD]
-    flags, held_back = desk.list_flags(), desk.list_held_back()
+    flags, held_back = desk.list_flags(account), desk.list_held_back()
     shown = {"done": "", "unblinded": None, **values}
     return render(
         request,
