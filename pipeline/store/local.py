@@ -15,6 +15,7 @@ from pipeline.store.connection import connect
 from pipeline.store.desk_rows import event_body, event_commands
 from pipeline.store.errors import StoreError, explain
 from pipeline.store.journal import Journal
+from pipeline.store.lanes import Lanes
 from pipeline.store.presence import Presence
 from pipeline.store.queries import QUERIES
 from pipeline.store.reader import Reader
@@ -24,7 +25,6 @@ from pipeline.store.schema import create, migrate
 from pipeline.store.snapshot import publish_snapshot
 from pipeline.store.tables import TABLES
 from pipeline.store.transport import Command, Row
-from pipeline.store.writer import Writer
 from pipeline.types import Decision, DeskEvent, Review
 
 __all__ = ["LocalTransport", "journal_path"]
@@ -57,9 +57,9 @@ class LocalTransport:
             migrate(self._connection, path)
             self._journal = Journal(journal_path(path))
             self._reader = Reader(self._connection, path)
-            self._writer = Writer(self._connection.cursor(), path)
-            self._recovery = recover(self._journal, self._reader, self._writer)
-            self._presence = Presence(self._reader, self._writer)
+            self._lanes = Lanes(self._connection, path)
+            self._recovery = recover(self._journal, self._reader, self._lanes)
+            self._presence = Presence(self._reader, self._lanes)
         except BaseException:
             self._connection.close()
             raise
@@ -73,8 +73,7 @@ class LocalTransport:
         """Commit what the query would miss, then run it."""
         named = QUERIES[query]
         first = parameters[0] if named.keyed else None
-        if self._writer.touches(named.tables, first):
-            self._writer.wait()
+        self._lanes.settle(named.tables, first)
         return self._reader.select(query, parameters)
 
     def find(self, table: str, key: Sequence[Any]) -> Row | None:
@@ -86,7 +85,7 @@ class LocalTransport:
             if (cached := self._cache.get(place)) is not None:
                 self._cache.move_to_end(place)
                 return cached
-        row = self._writer.find(*place)
+        row = self._lanes.find(*place)
         if row is None:
             row = self._reader.find(table, key)
         if row is not None and TABLES[table].cached:
@@ -98,15 +97,15 @@ class LocalTransport:
 
     def write(self, commands: Sequence[Command], *, wait: bool = False) -> None:
         """Queue `commands` for the next group."""
-        number = self._writer.submit(commands)
+        ticket = self._lanes.submit(commands)
         # Not before: whoever learns the keys meanwhile would miss rows that are neither noted nor submitted.
         self._presence.note(commands)
         if wait:
-            self._writer.wait(number)
+            self._lanes.wait(ticket)
 
     def flush(self) -> None:
-        """Wait for the writer."""
-        self._writer.wait()
+        """Wait for the writers."""
+        self._lanes.wait()
 
     def decide(self, decision: str) -> None:
         """Journal the decision, then store it; the same decision again is no second one."""
@@ -124,7 +123,7 @@ class LocalTransport:
                     f"{made.review_id} was already decided by {known.reviewer} on "
                     f"{known.decided_at:%Y-%m-%d %H:%M}; a decision is never overwritten",
                 )
-            self.flush()
+            self._lanes.settle(("reviews",), made.review_id)
             review = Review.model_validate_json(row[-1])
             entry = self._journal.append("decision", decision_body(review, made))
             self.write([*decision_commands(made), mark(entry)], wait=True)
@@ -145,7 +144,7 @@ class LocalTransport:
                 self.write(commands)
         # Also where nothing is new: what was known may still be on its way.
         if wait or any(event.is_journalled for event in made):
-            self.flush()
+            self._lanes.wait_for_people()
 
     def _sift(self, events: Sequence[DeskEvent]) -> list[DeskEvent]:
         """Return those of `events` that are not known, each once; refuse one that contradicts a known one."""
@@ -165,6 +164,7 @@ class LocalTransport:
         return list(new.values())
 
     def _review_of(self, event: DeskEvent) -> Review:
+        self._lanes.settle(("reviews",), event.review_id)
         row = self.find("reviews", [event.review_id])
         if row is None:
             raise StoreError("unknown_review", f"there is no review {event.review_id}")
@@ -208,7 +208,7 @@ class LocalTransport:
     def close(self) -> None:
         """Commit what is left and close the file."""
         try:
-            self._writer.close()
+            self._lanes.close()
             # DuckDB may leave its log behind, where damage goes unseen; in the file blocks have checksums.
             self._connection.execute("CHECKPOINT")
         except duckdb.Error as error:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
+from pipeline.store.lanes import Lanes
 from pipeline.store.reader import Reader
 from pipeline.store.tables import TABLES
 from pipeline.store.transport import Command, Insert
-from pipeline.store.writer import Writer
 
 __all__ = ["Presence"]
 
@@ -23,7 +23,7 @@ class Presence:
     Only hashes are kept: two keys with the same one cost a lookup too many, never a wrong answer.
     """
 
-    def __init__(self, reader: Reader, writer: Writer) -> None:
+    def __init__(self, reader: Reader, writer: Lanes) -> None:
         """Learn what is committed through `reader`, once `writer` has committed what is on its way."""
         self._reader = reader
         self._writer = writer

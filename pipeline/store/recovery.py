@@ -7,10 +7,10 @@ from typing import Any
 
 from pipeline.store.desk_rows import event_body, event_commands
 from pipeline.store.journal import Entry, Journal
+from pipeline.store.lanes import Lanes
 from pipeline.store.reader import Reader
 from pipeline.store.rows import decision_commands, review_commands
 from pipeline.store.transport import Command, Insert
-from pipeline.store.writer import Writer
 from pipeline.types import Decision, DeskEvent, Review
 
 __all__ = ["Recovery", "count_rows", "decision_body", "mark", "recover"]
@@ -31,7 +31,7 @@ class Recovery:
     """Batches that were closed and have lost rows since."""
 
 
-def recover(journal: Journal, reader: Reader, writer: Writer) -> Recovery:
+def recover(journal: Journal, reader: Reader, writer: Lanes) -> Recovery:
     """Name what the tables have lost since the journal was written, and bring back all work of people.
 
     A mark is committed after everything that its entry counts, and a damaged write-ahead log loses its
@@ -155,7 +155,7 @@ def _compare(entry: Entry, reader: Reader) -> str | None:
     return f"batch {entry.body['batch_id']}: {gradings}{tables}: grade the same paths again to fill them in"
 
 
-def _restore_journal(journal: Journal, reader: Reader, writer: Writer, lost: int) -> str:
+def _restore_journal(journal: Journal, reader: Reader, writer: Lanes, lost: int) -> str:
     """Write what people did and only the tables still have into the journal again, and say so."""
     restored = []
     for what, entries in (
