@@ -21,14 +21,12 @@ from pipeline.library.roots import tasks_root
 from pipeline.library.submissions import Received, admit_code
 from pipeline.library.tasks import load_tasks
 from pipeline.review.accounts import Accounts
-from pipeline.review.desk import Desk
 from pipeline.review.queue import enqueue
 from pipeline.store import StageRecord, Store
 from pipeline.types import (
     Account,
     Batch,
     BatchItem,
-    DeskSettings,
     Grading,
     Role,
     Route,
@@ -75,8 +73,6 @@ def hire(store: Store, reviewers: int) -> tuple[list[str], str]:
     }
     for name, role in {**roles, LEAD: Role.LEAD}.items():
         lead = accounts.create(Account(name=name, role=role), PASSWORD)
-    # Whoever looks for lost decisions does not want to wait for people who change their minds.
-    Desk(store).change_settings(lead, DeskSettings(undo_seconds=0))
     return [*roles, LEAD], accounts.issue_token(lead, "benchmark")
 
 

@@ -287,14 +287,19 @@ class Desk:
         """
         return self._floor.show(self._floor.find_slot(review_id, slot))
 
-    def list_places(self, viewer: Account | None = None) -> list[Place]:
+    def list_places(self, viewer: Account | None = None, *, held: bool = False) -> list[Place]:
         """Return every place that is not decided, oldest first, without drafts.
 
         Args:
             viewer: Whoever is shown it, which is nothing of a review that they hold and have not committed.
+            held: Whether only places that somebody has and has not committed are wanted.
         """
         self._leases.free_overdue()
-        return self._oversight.list_places(viewer)
+        return self._oversight.list_places(viewer, held=held)
+
+    def count_open(self) -> int:
+        """Return how many reviews are not decided."""
+        return self._oversight.count_open()
 
     def find_review(self, beginning: str) -> str:
         """Return the id of the one review whose id begins with `beginning`, for people who type it.

@@ -103,19 +103,26 @@ class Follower:
         self._planted: dict[str, Mapping[str, int]] = {}
         self._history: History | None = None
 
-    def read(self) -> History:
-        """Return the history up to now."""
+    def read(self, *, items: bool = False) -> History:
+        """Return the history up to now.
+
+        Reviews that nothing has happened to are read the first time and with `items` only: a page needs
+        none of them, and beside a batch there are new ones every moment.
+        """
         with self._lock:
             events = self._records.list_events(self._events_cursor)
             for number, event in events:
                 self._events_cursor = number
                 self._take_in(event)
             # After the events: every review that one of them is of is in the list by now.
-            items = self._records.list_items(self._items_cursor)
-            for number, item in items:
+            unknown = any(event.review_id not in self._items for _, event in events)
+            new = []
+            if items or unknown or self._history is None:
+                new = self._records.list_items(self._items_cursor)
+            for number, item in new:
                 self._items_cursor = number
                 self._items[item.review.id] = item
-            if self._history is None or events or items:
+            if self._history is None or events or new:
                 self._history = History(
                     items=self._items.copy(),
                     opened=self._opened.copy(),

@@ -9,7 +9,7 @@ from pipeline.review.board import PlaceId, Sheet
 from pipeline.review.errors import DeskError
 from pipeline.review.floor import DESK, Floor, event_id_of, require
 from pipeline.review.permissions import Permission
-from pipeline.review.places import Place
+from pipeline.review.places import Place, PlaceState
 from pipeline.review.wording import make
 from pipeline.types import Account, Action, DeskEvent, DeskSettings, Planted, Unblinded
 
@@ -25,13 +25,21 @@ class Oversight:
     def __init__(self, floor: Floor) -> None:
         self._floor = floor
 
-    def list_places(self, viewer: Account | None) -> list[Place]:
+    def list_places(self, viewer: Account | None, *, held: bool) -> list[Place]:
         """Return every place that is not decided, oldest first; see `Desk.list_places`."""
         floor = self._floor
         with floor.lock:
             sheets = [sheet for sheet in self._list_open(viewer) if sheet.item]
             slots = [slot for sheet in sheets for slot in sheet.slots.values()]
+        if held:
+            slots = [slot for slot in slots if slot.state is PlaceState.HELD]
         return sorted(map(floor.show, slots), key=_age)
+
+    def count_open(self) -> int:
+        """Return how many reviews are not decided."""
+        with self._floor.lock:
+            sheets = self._floor.board.sheets.values()
+            return sum(sheet.item is not None and not sheet.decided for sheet in sheets)
 
     def find_review(self, beginning: str) -> str:
         """Return the one review whose id begins so; see `Desk.find_review`."""

@@ -177,7 +177,7 @@ class Progress:
         now = self._clock()
         gold = self._gold.figures(viewer)
         with self._lock:
-            history = self._follower.read()
+            history = self._follower.read(items=True)
             labels = self._labels.read()
             self._load_documents(labels)
             reviewed = [label for label in labels if label.is_independent]

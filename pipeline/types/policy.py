@@ -33,7 +33,7 @@ class RoutingPolicy(Frozen):
     delta: float = Field(gt=0, lt=1)
     loss: Loss
     by: Literal["grade", "criteria"]
-    """Whether one certificate for the whole grade accepts it, or one for every criterion that a judge scored."""
+    """What accepts a grade: a certificate for all of it, or one for each criterion that a judge scored."""
     looks: tuple[float, ...]
     """Shares of `delta` for the first, second, ... test of one scope; together at most 1. After the last
     there is none: what is tested until it passes proves nothing."""

@@ -52,17 +52,17 @@ class ProgressLists:
 
     def committed_on(self, day: date) -> list[Listed]:
         """Return the blind assessments of a day (UTC)."""
-        history = self._follower.read()
+        history = self._follower.read(items=True)
         return _list_day(history, history.committed.values(), day)
 
     def finished_on(self, day: date) -> list[Listed]:
         """Return the final assessments of a day (UTC) that stand."""
-        history = self._follower.read()
+        history = self._follower.read(items=True)
         return _list_day(history, history.finished.values(), day)
 
     def waiting(self, age: str, now: datetime) -> list[Listed]:
         """Return what waits for a blind assessment, the longest wait first; of one age, or of any for ""."""
-        history = self._follower.read()
+        history = self._follower.read(items=True)
         decided = self._store.desk.list_decided_ids()
         waiting = [
             _list(history, place.review_id, since, "held" if place in history.held else "waiting")
@@ -73,7 +73,7 @@ class ProgressLists:
 
     def changed(self, cause: Cause | None, viewer: str) -> list[Listed]:
         """Return levels of decided reviews that were changed after the judge's were seen, newest first."""
-        history = self._follower.read()
+        history = self._follower.read(items=True)
         shown = self._shown_to(viewer, history)
         changed = [
             _list(
@@ -99,7 +99,7 @@ class ProgressLists:
         viewer: str,
     ) -> list[Listed]:
         """Return the decided reviews of a table of agreement, or of its one cell with these two levels."""
-        history = self._follower.read()
+        history = self._follower.read(items=True)
         shown = self._shown_to(viewer, history)
         labels = [
             label
@@ -119,7 +119,7 @@ class ProgressLists:
 
     def audited(self, viewer: str) -> list[Listed]:
         """Return the decided audits that were assessed."""
-        history = self._follower.read()
+        history = self._follower.read(items=True)
         shown = self._shown_to(viewer, history)
         return [
             _list(history, place.review_id, done.at, "audit")

@@ -161,7 +161,7 @@ class Reading:
         author = self._desk.pseudonym(item.review.id)
         earlier = [
             other
-            for other in self._follower.read().items.values()
+            for other in self._follower.read(items=True).items.values()
             if other.task_id == item.task_id
             and other.review.opened_at < item.review.opened_at
             and other.submission_id != item.submission_id

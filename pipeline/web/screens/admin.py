@@ -10,7 +10,6 @@ from starlette.responses import RedirectResponse, Response
 from pipeline.review.errors import DeskError
 from pipeline.review.exports import Format
 from pipeline.review.permissions import Permission
-from pipeline.review.places import PlaceState
 from pipeline.types import Account, DeskSettings
 from pipeline.web.access import allow
 from pipeline.web.context import context_of
@@ -147,8 +146,7 @@ def export_labels_file(
 
 def _show(request: Request, account: Account, **values: Any) -> Response:
     desk = context_of(request).desk
-    places = desk.list_places(account)
-    held = [place for place in places if place.state is PlaceState.HELD]
+    held = desk.list_places(account, held=True)
     flags, held_back = desk.list_flags(account), desk.list_held_back()
     shown = {"done": "", "unblinded": None, **values}
     return render(
@@ -162,7 +160,7 @@ def _show(request: Request, account: Account, **values: Any) -> Response:
         flag_count=len(flags),
         held=held[:_LONGEST],
         held_count=len(held),
-        open_count=len({place.item.review.id for place in places}),
+        open_count=desk.count_open(),
         **shown,
     )
 
