@@ -233,7 +233,7 @@ class _Clockwork:
         import pipeline.graph.batch  # noqa: F401
 
         with ExitStack() as resources:
-            while not self._ended.wait(_EVERY):
+            while not self._ended.is_set():
                 try:
                     self._step(resources)
                     self._said = ""
@@ -242,6 +242,7 @@ class _Clockwork:
                     if str(error) != self._said:
                         _LOG.exception("a look for what is due failed, and is repeated every %g s", _EVERY)
                     self._said = str(error)
+                self._ended.wait(_EVERY)
 
     def _step(self, resources: ExitStack) -> None:
         self._desk.refresh()

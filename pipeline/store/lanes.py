@@ -42,7 +42,7 @@ class Lanes:
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         """Write to the database of `connection`, which stays the caller's."""
         self._batches = Writer(connection.cursor(), path)
-        self._people = Writer(connection.cursor(), path)
+        self._people = Writer(connection.cursor(), path, patient=False)
         self._both = (self._people, self._batches)
 
     def submit(self, commands: Sequence[Command]) -> Ticket:

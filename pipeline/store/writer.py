@@ -81,9 +81,18 @@ class Writer:
     DuckDB pays per transaction, not per row: groups make thousands of rows a second out of hundreds.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, *, patient: bool = True) -> None:
+        """Write to the database of `connection`, which becomes the writer's.
+
+        Args:
+            connection: Used by the writer's thread alone.
+            path: Of the database, for messages.
+            patient: Whether those who wait are waited for, so that more of them share a commit.
+        """
         self._connection = connection
         self._path = path
+        self._patience = _WAIT_SECONDS if patient else 0.0
+        self._rest = _REST if patient else 0.0
         self._changed = threading.Condition()
         self._open = _Group()
         self._committing = _Group()
@@ -182,7 +191,7 @@ class Writer:
             started = time.monotonic()
             failure = self._commit(self._committing)
             ended = time.monotonic()
-            self._rested_at = ended + min(_GROUP_SECONDS, _REST * (ended - started))
+            self._rested_at = ended + min(_GROUP_SECONDS, self._rest * (ended - started))
             with self._changed:
                 if failure is None:
                     self._committed = taken
@@ -205,7 +214,7 @@ class Writer:
             while not (self._closing or self._is_full()):
                 if self._wanted > self._committed and not waited_for:
                     waited_for = True
-                    due = min(due, max(time.monotonic() + _WAIT_SECONDS, self._rested_at))
+                    due = min(due, max(time.monotonic() + self._patience, self._rested_at))
                 left = due - time.monotonic()
                 if left <= 0:
                     break

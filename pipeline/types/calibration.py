@@ -44,7 +44,7 @@ class Scope(Frozen):
 
     @staticmethod
     def of(made: Fingerprint) -> Scope:
-        """Return the scope of drafts made under `made`: all of it but the task and what comes after a draft."""
+        """Return the scope of drafts under `made`: all of it but the task and what follows a draft."""
         return Scope.model_validate({name: getattr(made, name) for name in Scope.model_fields})
 
 
