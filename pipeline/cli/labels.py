@@ -14,6 +14,7 @@ from pipeline.cli.render import Screen, print_json
 
 if TYPE_CHECKING:
     from pipeline.review.exchange import ImportResult
+    from pipeline.review.exchange.expert_labels import ExpertImport
     from pipeline.review.exports import Format
     from pipeline.store import Store
 
@@ -21,6 +22,7 @@ __all__ = ["command"]
 
 _LABELS = ("parquet", "jsonl", "csv")
 _PROGRAMS = ("label-studio", "argilla")
+_EXPERT = "expert"
 #: The largest file that is read whole.
 _LARGEST = 1 << 30
 
@@ -112,7 +114,11 @@ def export_command(
 )
 @database_option
 @click.option(
-    "--format", "form", type=click.Choice(_PROGRAMS), required=True, help="Program that wrote the file."
+    "--format",
+    "form",
+    type=click.Choice([*_PROGRAMS, _EXPERT]),
+    required=True,
+    help="Program that wrote the file, or expert for a table of expert labels.",
 )
 @click.option(
     "--rater",
@@ -127,11 +133,27 @@ def export_command(
 def import_command(
     file: Path, database: Path, form: str, raters: dict[str, str], as_json: bool, plain: bool
 ) -> int:
-    """Take in what people answered in Label Studio or Argilla, as labels with their origin.
+    """Take in what people answered elsewhere, or a table of expert labels, with their origin.
 
     Decides nothing. What cannot be taken is listed with the reason, the rest is kept; the same file again
     changes nothing.
+
+    With --format expert FILE is CSV, JSON Lines or Parquet with the columns submission (id, path or SHA-256
+    of the code), review or grading; rater; criterion; level (a number, or cannot_judge with a reason);
+    rubric (id and version, or hash); and, where known, at, probability and note. What labels export writes
+    is read too.
+
+    \b
+    Examples:
+      nki-grader labels import answers.json --format label-studio --rater 12=ada
+      nki-grader labels import experts.csv --format expert
     """
+    if form == _EXPERT:
+        if raters:
+            raise click.UsageError(
+                "--rater names users of other programs; a table of labels names its raters"
+            )
+        return _import_expert(file, database, as_json, plain)
     from pipeline.cli.lookup import echo_notices, open_existing
     from pipeline.review.exchange import import_answers
     from pipeline.review.exchange.argilla import read_responses
@@ -159,6 +181,29 @@ def import_command(
     else:
         _print_import(Screen(plain), result)
     return ExitCode.USAGE if result.bad and not result.assessments else ExitCode.OK
+
+
+def _import_expert(file: Path, database: Path, as_json: bool, plain: bool) -> int:
+    from pipeline.cli.lookup import echo_notices, open_existing
+    from pipeline.review.exchange.expert_labels import import_expert_labels
+
+    data = _read_file(file)
+    with open_existing(database, read_only=False) as store:
+        echo_notices(store)
+        result = import_expert_labels(store, file, data, imported_by=_user_name())
+    if as_json:
+        print_json(
+            {
+                "file": result.file,
+                "labels": result.labels,
+                "unchanged": result.unchanged,
+                "notes": result.notes,
+                "bad": [{"where": row.where, "reason": row.reason} for row in result.bad],
+            }
+        )
+    else:
+        _print_expert(Screen(plain), result)
+    return ExitCode.USAGE if result.bad and not (result.labels or result.unchanged) else ExitCode.OK
 
 
 def _export_labels(store: Store, output: Path, form: str, pseudonyms: bool) -> dict[str, Any]:
@@ -219,6 +264,16 @@ def _print_import(screen: Screen, result: ImportResult) -> None:
         f"Kept: {result.labels} labels in {result.assessments} assessments."
         f" Skipped: {result.skipped} drafts or skipped items. Not taken: {len(result.bad)} rows."
     )
+    if result.bad:
+        screen.table(["row", "reason"], [[row.where, row.reason] for row in result.bad])
+
+
+def _print_expert(screen: Screen, result: ExpertImport) -> None:
+    screen.line(
+        f"Kept: {result.labels} labels. Known already: {result.unchanged}. Not taken: {len(result.bad)} rows."
+    )
+    for note in result.notes:
+        click.echo(f"note: {note}", err=True)
     if result.bad:
         screen.table(["row", "reason"], [[row.where, row.reason] for row in result.bad])
 

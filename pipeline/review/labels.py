@@ -15,24 +15,29 @@ from pipeline.store import DeskItem, Store
 from pipeline.types import Answer, Committed, Frozen, Purpose, hash_text
 
 __all__ = [
+    "FileLabel",
     "ImportedAssessment",
     "Label",
     "Labels",
     "Source",
+    "keep_file_labels",
     "keep_imported",
     "read_labels",
 ]
 
-#: Where a label was given.
-Source = Literal["desk", "label_studio", "argilla"]
+#: Where a label was given. ``constructed`` ones were given nowhere: a task's author wrote them with its
+#: solutions, they are in no store and in no export.
+Source = Literal["desk", "label_studio", "argilla", "file", "constructed"]
 
 _KIND: Final = "imported_assessment"
+_FILE_KIND: Final = "file_label"
 
 
 class Label(Frozen):
     """What one person said blind about one criterion of one submission."""
 
     review_id: str
+    """Empty where no person was asked about it here."""
     slot: int | None
     """None where it was given outside the desk."""
     grading_id: str
@@ -83,6 +88,35 @@ class ImportedAssessment(Frozen):
     imported_at: datetime
 
 
+class FileLabel(Frozen):
+    """A label from a file, with where it came from; it is for good, as one that was given at the desk is."""
+
+    grading_id: str
+    submission_id: str
+    task_id: str
+    review_id: str = ""
+    """The review that the file named; empty where it named none."""
+    rubric: str
+    """Content hash of the rubric it was given under, which need not be the grading's."""
+    criterion: str
+    answer: Answer
+    rater: str = Field(min_length=1, max_length=200)
+    sampling: Literal["route", "audit"] = "route"
+    probability: float | None = Field(default=None, gt=0, le=1)
+    """With which chance drew the submission, as the file says."""
+    note: str = ""
+    at: datetime
+    file: str
+    """SHA-256 of the file."""
+    imported_by: str
+    imported_at: datetime
+
+    @property
+    def key(self) -> str:
+        """Of its record: what one person said of one criterion of a grading under one rubric."""
+        return hash_text(self.grading_id, self.rubric, self.criterion, self.rater)
+
+
 class Labels:
     """The labels of one store.
 
@@ -98,7 +132,7 @@ class Labels:
         self._known: dict[PlaceId, tuple[Label, ...]] = {}
 
     def read(self) -> list[Label]:
-        """Return every label: the desk's in the order of commits, then imported ones."""
+        """Return every label: the desk's in the order of commits, then imported ones, then those of files."""
         history = self._follower.read()
         with self._lock:
             for place, done in history.committed.items():
@@ -110,7 +144,8 @@ class Labels:
                 for label in (self._known.get(place) or _read(done, history))
             ]
         imported = self._store.desk.list_records(_KIND, ImportedAssessment)
-        return found + [label for assessment in imported for label in _read_imported(assessment, history)]
+        found += [label for assessment in imported for label in _read_imported(assessment, history)]
+        return found + [_read_file(kept) for kept in self._store.desk.list_records(_FILE_KIND, FileLabel)]
 
     def hide_rater(self, label: Label) -> Label:
         """Return `label` with a pseudonym for the rater, the same for all labels of one person at one source.
@@ -138,6 +173,13 @@ def keep_imported(store: Store, assessments: list[ImportedAssessment]) -> None:
         known = store.desk.find_record(_KIND, key, ImportedAssessment)
         if known is None or not (known.at > assessment.at or _is_same(known, assessment)):
             store.desk.save_record(_KIND, key, assessment, wait=False)
+    store.flush()
+
+
+def keep_file_labels(store: Store, labels: list[FileLabel]) -> None:
+    """Keep labels that came from a file; on return they are committed, all of them."""
+    for label in labels:
+        store.desk.save_record(_FILE_KIND, label.key, label, wait=False)
     store.flush()
 
 
@@ -190,6 +232,28 @@ def _read_imported(assessment: ImportedAssessment, history: History) -> tuple[La
             at=assessment.at,
         )
         for criterion, answer in assessment.answers.items()
+    )
+
+
+def _read_file(kept: FileLabel) -> Label:
+    return Label(
+        review_id=kept.review_id,
+        slot=None,
+        grading_id=kept.grading_id,
+        submission_id=kept.submission_id,
+        task_id=kept.task_id,
+        rubric=kept.rubric,
+        criterion=kept.criterion,
+        state="cannot_judge" if kept.answer.level is None else "judged",
+        level=kept.answer.level,
+        reason=kept.answer.reason,
+        rater=kept.rater,
+        source="file",
+        purpose=None,
+        sampling=kept.sampling,
+        probability=kept.probability,
+        seconds=None,
+        at=kept.at,
     )
 
 

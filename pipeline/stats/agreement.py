@@ -39,6 +39,7 @@ __all__ = [
     "mean_absolute_error",
     "mean_difference",
     "proportion",
+    "weight_matrix",
 ]
 
 Weights = Literal["identity", "linear", "quadratic"]
@@ -173,7 +174,7 @@ def gwet_ac_of_raters(ratings: ArrayLike, categories: int, weights: Weights = "i
     paired = raters >= 2
     if not paired.any():
         return Estimate(None, 0, reason="nothing was rated twice")
-    worth = _weights(categories, weights)
+    worth = weight_matrix(categories, weights)
     near = counts @ worth
     agreeing = (counts * (near - 1))[paired].sum(axis=1) / (raters * (raters - 1))[paired]
     used = counts[raters > 0] / raters[raters > 0, None]
@@ -301,7 +302,8 @@ def _distances(categories: int) -> _Array:
     return np.abs(places[:, None] - places[None, :])
 
 
-def _weights(categories: int, weights: Weights) -> _Array:
+def weight_matrix(categories: int, weights: Weights) -> _Array:
+    """Return what each pair of ratings is worth: 1 for equal ones, less for a near miss."""
     if weights == "identity":
         return np.eye(categories)
     share = _distances(categories) / (categories - 1)
@@ -309,7 +311,7 @@ def _weights(categories: int, weights: Weights) -> _Array:
 
 
 def _weighted_share(weights: Weights) -> Callable[[_Array], _Array]:
-    return lambda tables: _sum(_shares(tables) * _weights(tables.shape[-1], weights))
+    return lambda tables: _sum(_shares(tables) * weight_matrix(tables.shape[-1], weights))
 
 
 def _adjacent(tables: _Array) -> _Array:
@@ -326,7 +328,7 @@ def _distance(tables: _Array) -> _Array:
 
 
 def _kappa(tables: _Array, weights: Weights) -> _Array:
-    shares, worth = _shares(tables), _weights(tables.shape[-1], weights)
+    shares, worth = _shares(tables), weight_matrix(tables.shape[-1], weights)
     agreed = _sum(shares * worth)
     margins = shares.sum(axis=-1)[..., :, None] * shares.sum(axis=-2)[..., None, :]
     chance = _sum(margins * worth)
@@ -335,7 +337,7 @@ def _kappa(tables: _Array, weights: Weights) -> _Array:
 
 def _gwet(tables: _Array, weights: Weights) -> _Array:
     categories = tables.shape[-1]
-    shares, worth = _shares(tables), _weights(categories, weights)
+    shares, worth = _shares(tables), weight_matrix(categories, weights)
     agreed = _sum(shares * worth)
     prevalence = (shares.sum(axis=-1) + shares.sum(axis=-2)) / 2
     spread = (prevalence * (1 - prevalence)).sum(axis=-1)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-__all__ = ["Interval", "wilson_interval"]
+__all__ = ["Interval", "clopper_pearson_upper", "wilson_interval"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +52,32 @@ def wilson_interval(successes: int, trials: int, confidence: float = 0.95) -> In
     low = 0.0 if successes == 0 else (centre - half) / scale
     high = 1.0 if successes == trials else (centre + half) / scale
     return Interval(low, high)
+
+
+def clopper_pearson_upper(errors: int, n: int, confidence: float) -> float:
+    """Return the exact one-sided upper bound of a binomial proportion.
+
+    It is the largest rate at which as few errors as these still had probability 1 - `confidence`, so that it
+    is at most alpha exactly when P(K <= errors; n, alpha) is at most 1 - `confidence`.
+
+    Source: C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case
+    of the binomial", Biometrika 26 (1934).
+
+    Args:
+        errors: Number of errors, 0 to `n`.
+        n: Number of independent trials; with none nothing is known and the bound is 1.
+        confidence: One-sided coverage, between 0 and 1.
+
+    Raises:
+        ValueError: If the counts do not fit together or `confidence` lies outside (0, 1).
+    """
+    if not 0 <= errors <= n:
+        raise ValueError(f"errors must lie in 0..{n}, got {errors}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
+    if errors == n:
+        return 1.0
+    # At start-up no command needs SciPy.
+    from scipy.special import betaincinv
+
+    return float(betaincinv(errors + 1, n - errors, confidence))

@@ -1,9 +1,10 @@
-"""Tables as Parquet files, written by DuckDB: no other library is needed."""
+"""Tables as Parquet files, written and read by DuckDB: no other library is needed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,10 +12,14 @@ import duckdb
 
 from pipeline.store.errors import StoreError, explain
 
-__all__ = ["COLUMN_TYPES", "write_parquet"]
+__all__ = ["COLUMN_TYPES", "read_parquet", "write_parquet"]
 
 #: Types that a column may have.
 COLUMN_TYPES: Final = frozenset({"VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ"})
+#: What is read as it is; anything else, times among it, as DuckDB writes it in words.
+_PLAIN: Final = frozenset(
+    {"VARCHAR", "BOOLEAN", "BIGINT", "INTEGER", "SMALLINT", "TINYINT", "DOUBLE", "FLOAT"}
+)
 #: Rows that are handed over at a time.
 _PORTION: Final = 10_000
 
@@ -56,6 +61,41 @@ def write_parquet(path: Path, columns: Mapping[str, str], rows: Iterable[Sequenc
     finally:
         unfinished.unlink(missing_ok=True)
     return written
+
+
+def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table: column to value, times in UTC as text, None where there is none.
+
+    Raises:
+        StoreError: If it is no Parquet file, or is damaged.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        # DuckDB takes *, ? and [ in a name for patterns: under this one it reads that file and no other.
+        link = Path(folder) / "table.parquet"
+        link.symlink_to(path.resolve())
+        try:
+            with duckdb.connect(config={"threads": "1", "memory_limit": "512MB"}) as connection:
+                connection.execute("SET TimeZone = 'UTC'")
+                table = connection.read_parquet(str(link))
+                names = table.columns
+                columns = [
+                    _quoted(name) if str(kind) in _PLAIN else f"CAST({_quoted(name)} AS VARCHAR)"
+                    for name, kind in zip(names, table.types, strict=True)
+                ]
+                selected = f"SELECT {', '.join(columns)} FROM read_parquet(?)"  # noqa: S608
+                rows = connection.execute(selected, [str(link)])
+                while portion := rows.fetchmany(_PORTION):
+                    for row in portion:
+                        yield dict(zip(names, row, strict=True))
+        except (OSError, duckdb.Error) as error:
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise StoreError(
+                "unreadable", f"no Parquet file that can be read: {reason}", where=str(path)
+            ) from error
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _in_portions(rows: Iterable[Sequence[Any]]) -> Iterable[list[Sequence[Any]]]:

@@ -165,3 +165,46 @@ def test_wrong_usage_is_one_sentence(
     assert ended.code == 2
     assert message in ended.err
     assert list(tmp_path.glob("labels*")) == []
+
+
+def expert_rows(database: Path, *levels: str) -> str:
+    """Return a table in which Ada gives the first review's submission these levels, one row each."""
+    with open_store(database) as store:
+        _, item = store.desk.list_items()[0]
+    rows = [f"{item.submission_id},ada,judgement,{level},{item.rubric}" for level in levels]
+    return "\n".join(["submission,rater,criterion,level,rubric", *rows, ""])
+
+
+def test_a_table_of_expert_labels_is_taken_in_and_once(database: Path, tmp_path: Path) -> None:
+    table = tmp_path / "experts.csv"
+    table.write_text(expert_rows(database, "2"))
+    arguments = ("labels", "import", table, "--db", database, "--format", "expert")
+    ended = run(*arguments, "--json")
+    assert ended.code == 0, ended.err
+    assert (ended.data["labels"], ended.data["unchanged"], ended.data["bad"]) == (1, 0, [])
+    ended = run(*arguments)
+    assert (ended.code, ended.out) == (0, "Kept: 0 labels. Known already: 1. Not taken: 0 rows.\n")
+    assert run("labels", "export", tmp_path / "l.parquet", "--db", database).code == 0
+    assert read_parquet(tmp_path / "l.parquet") == [("ada", "judgement", 2)]
+    back = ("labels", "import", tmp_path / "l.parquet", "--db", database, "--format", "expert")
+    assert "Known already: 1." in run(*back).out
+
+
+def test_rows_of_experts_that_are_not_taken_are_listed(database: Path, tmp_path: Path) -> None:
+    table = tmp_path / "experts.csv"
+    table.write_text(expert_rows(database, "2", "3"))
+    ended = run("labels", "import", table, "--db", database, "--format", "expert")
+    assert ended.code == 2
+    assert "row 2  ada says 2 here and 3 in row 3: neither is taken" in ended.out
+    table.write_text(expert_rows(database, "2", "9"))
+    ended = run("labels", "import", table, "--db", database, "--format", "expert")
+    assert ended.code == 0
+    assert "Kept: 1 labels. Known already: 0. Not taken: 1 rows." in ended.out
+
+
+def test_a_table_names_its_raters_itself(database: Path, tmp_path: Path) -> None:
+    table = tmp_path / "experts.csv"
+    table.write_text(expert_rows(database, "2"))
+    ended = run("labels", "import", table, "--db", database, "--format", "expert", "--rater", "7=ada")
+    assert ended.code == 2
+    assert "a table of labels names its raters" in ended.err

@@ -25,6 +25,12 @@ from pipeline.stats.agreement import (
     mean_difference,
 )
 from pipeline.stats.bootstrap import bootstrap_interval
+from pipeline.stats.kappa_family import (
+    brennan_prediger,
+    cohen_standard_error,
+    gwet_standard_error,
+    scott_pi,
+)
 
 Table = list[list[int]]
 
@@ -80,6 +86,73 @@ def test_weighted_measures_agree_with_the_reference_implementation(
     table = [[44, 5, 1], [7, 20, 3], [9, 5, 6]]
     assert cohen_kappa(table, weights).value == pytest.approx(kappa, abs=5e-6)
     assert gwet_ac(table, weights).value == pytest.approx(ac2, abs=5e-6)
+
+
+#: Scott's pi and Brennan and Prediger's coefficient of the tables of GOLDEN, as irrCAC 0.4.4 prints them.
+OTHERS = [
+    (-0.02881, 0.888),
+    (0.12088, 0.2),
+    (0.19192, 0.2),
+    (0.69925, 0.7),
+    (0.31429, 0.7),
+    (0.39394, 0.4),
+    (0.48718, 0.55),
+]
+
+#: Standard errors of kappa and AC1 of the same tables.
+ERRORS = [
+    (0.01229, 0.02296),
+    (0.09866, 0.1034),
+    (0.07716, 0.09902),
+    (0.07139, 0.07135),
+    (0.13346, 0.05213),
+    (0.127, 0.13015),
+    (0.07213, 0.06788),
+]
+
+
+@pytest.mark.parametrize(("case", "others"), list(zip(GOLDEN, OTHERS, strict=True)))
+def test_scotts_and_brennan_and_predigers_coefficients_agree_with_it_too(
+    case: tuple[Table, float, float, float], others: tuple[float, float]
+) -> None:
+    assert scott_pi(case[0]).value == pytest.approx(others[0], abs=5e-6)
+    # It prints the first to three decimals.
+    assert brennan_prediger(case[0]).value == pytest.approx(others[1], abs=5e-4)
+
+
+@pytest.mark.parametrize(("case", "errors"), list(zip(GOLDEN, ERRORS, strict=True)))
+def test_standard_errors_agree_with_it(
+    case: tuple[Table, float, float, float], errors: tuple[float, float]
+) -> None:
+    assert cohen_standard_error(case[0]).value == pytest.approx(errors[0], abs=5e-6)
+    assert gwet_standard_error(case[0]).value == pytest.approx(errors[1], abs=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("weights", "kappa", "ac2", "pi"),
+    [("linear", 0.07698, 0.07176, 0.46667), ("quadratic", 0.09398, 0.08135, 0.44444)],
+)
+def test_weighted_errors_and_scotts_pi_agree_with_it(
+    weights: Weights, kappa: float, ac2: float, pi: float
+) -> None:
+    table = GOLDEN[-1][0]
+    assert cohen_standard_error(table, weights).value == pytest.approx(kappa, abs=5e-6)
+    assert gwet_standard_error(table, weights).value == pytest.approx(ac2, abs=5e-6)
+    assert scott_pi(table, weights).value == pytest.approx(pi, abs=5e-6)
+    assert brennan_prediger(table, weights).value == pytest.approx(0.55)
+
+
+def test_alpha_with_the_interval_metric_is_quadratically_weighted() -> None:
+    ratings = np.array(ratings_of(GOLDEN[-1][0])).T
+    assert krippendorff_alpha(ratings, 3, "interval").value == pytest.approx(0.44722, abs=5e-6)
+
+
+def test_a_coefficient_that_does_not_exist_has_no_error() -> None:
+    assert cohen_standard_error([[30, 0], [0, 0]]).value is None
+    assert cohen_standard_error([[0, 0], [0, 0]]).reason == "nothing to compare"
+    assert gwet_standard_error([[30, 0], [0, 0]]).value == 0.0
+    assert brennan_prediger([[0, 0], [0, 0]]).value is None
+    assert scott_pi([[0, 0], [0, 0]]).n == 0
 
 
 @pytest.mark.parametrize(

@@ -130,4 +130,5 @@ def import_labels(request: Request, account: Lead, asked: ImportRequest) -> Impo
 def _key(label: Label) -> str:
     slot = -1 if label.slot is None else label.slot
     when = f"{label.at.timestamp():020.6f}"
-    return " ".join((when, label.review_id, str(slot), label.criterion, label.source, label.rater))
+    subject = f"{label.review_id} {label.grading_id} {label.rubric}"
+    return " ".join((when, subject, str(slot), label.criterion, label.source, label.rater))

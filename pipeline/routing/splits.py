@@ -1,0 +1,295 @@
+"""Splits of labels: what a label may be used for, and a record of what it was used for.
+
+A judge, a prompt or a calibrator that was picked on some labels looks better on them than it is: a
+certificate that rests on the same ones promises too much. So every submission is given to one split once,
+for all versions of a rubric, and every use is kept: what was used to choose or to fit never certifies. How
+often a scope was tested is counted too, because what is tested until it passes proves nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, get_args
+
+from pipeline.errors import GraderError
+from pipeline.review.chances import chance_of, load_secret
+from pipeline.review.labels import Label
+from pipeline.store import Store
+from pipeline.types import Fault, Frozen, Owner, Purpose, Rubric, Scope, Split, hash_text
+
+__all__ = ["SHARES", "Assignment", "LabelUse", "Splits", "Thinned", "hash_labels"]
+
+#: Of submissions; choosing takes little, and the report's are looked at by nobody else.
+SHARES: Final[Mapping[Split, float]] = {"choose": 0.10, "fit": 0.40, "certify": 0.35, "report": 0.15}
+
+_SPLITS: Final[tuple[Split, ...]] = get_args(Split)
+_ASSIGNMENTS: Final = "label_split"
+_USES: Final = "label_use"
+
+
+class Assignment(Frozen):
+    """To which split a submission belongs, for good."""
+
+    family: str
+    """Id of the rubric, whatever its version."""
+    submission_id: str
+    split: Split
+    at: datetime
+
+
+class LabelUse(Frozen):
+    """That labels were used."""
+
+    scope: str
+    """Content hash of the scope they were used for."""
+    family: str
+    split: Split
+    """What for."""
+    labels: str
+    """Content hash of the labels."""
+    count: int
+    submissions: tuple[str, ...]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Thinned:
+    """A random sample in which everything had the same probability.
+
+    Attributes:
+        labels: The labels of what is left.
+        probability: With which each grading is among them; None where nothing is.
+        thinned: Gradings that a hash took out, to make the others equal.
+        unknown: Gradings of which no single probability is known: they are no random sample.
+    """
+
+    labels: list[Label]
+    probability: float | None
+    thinned: int
+    unknown: int
+
+
+class Splits:
+    """The splits of one store.
+
+    Args:
+        store: Where assignments and uses are kept.
+        shares: Of each split among submissions that are assigned from now on; those that are known stay.
+        clock: For tests.
+
+    Raises:
+        ValueError: If the shares are not four of at least 0 that sum to 1.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        shares: Mapping[Split, float] = SHARES,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        if (
+            set(shares) != set(_SPLITS)
+            or min(shares.values()) < 0
+            or not math.isclose(sum(shares.values()), 1)
+        ):
+            raise ValueError(f"{dict(shares)} are no shares of {', '.join(_SPLITS)} that sum to 1")
+        self._store = store
+        self._clock = clock
+        self._secret = load_secret(store)
+        self._bounds = list(itertools.accumulate(shares[split] for split in _SPLITS))
+
+    def assign(self, submission_ids: Iterable[str], rubric: str) -> dict[str, Split]:
+        """Return to which split each submission belongs; new ones are assigned and kept first.
+
+        The same code handed in twice, such as alone and within a model's response, is in one split.
+
+        Args:
+            submission_ids: Of submissions in the store.
+            rubric: Content hash of any version of the rubric.
+
+        Raises:
+            GraderError: If the rubric or a submission is not in the store.
+        """
+        family = self._family_of(rubric)
+        known = {
+            assignment.submission_id: assignment.split
+            for assignment in self._store.desk.list_records(_ASSIGNMENTS, Assignment)
+            if assignment.family == family
+        }
+        wanted = sorted(set(submission_ids))
+        new = [name for name in wanted if name not in known]
+        for name in new:
+            known[name] = self._draw(family, name)
+            kept = Assignment(family=family, submission_id=name, split=known[name], at=self._clock())
+            self._store.desk.save_record(_ASSIGNMENTS, hash_text(family, name), kept, wait=False)
+        if new:
+            self._store.flush()
+        return {name: known[name] for name in wanted}
+
+    def use(self, labels: Sequence[Label], split: Split, scope: Scope, *, test: str = "") -> list[Label]:
+        """Return those of `labels` that may be used for `split` under `scope`, and keep that they were.
+
+        Labels given under another rubric, and those whose submission was lost, are left out.
+
+        Args:
+            labels: Any labels.
+            split: What they are for.
+            scope: The drafts that a prompt, calibrator or certificate is for.
+            test: Content hash of what is tested on them, where it is the same whenever it is repeated:
+                the very same test again is no second look.
+
+        Raises:
+            GraderError: ``labels_used`` if `split` is certify and any of them was used to choose or to fit,
+                under any scope with this rubric; ``wrong_labels`` if one is said to be of a submission that
+                its grading is not of.
+        """
+        ours = [label for label in labels if label.rubric == scope.rubric and label.submission_id]
+        self._check_origin(ours)
+        assigned = self.assign((label.submission_id for label in ours), scope.rubric)
+        usable = [label for label in ours if assigned[label.submission_id] == split]
+        family = self._family_of(scope.rubric)
+        submissions = sorted({label.submission_id for label in usable})
+        uses = self._list_uses()
+        if split == "certify":
+            self._refuse_used(submissions, family, uses)
+        sha256 = scope.content_hash()
+        if usable:
+            at = self._clock()
+            use = LabelUse(
+                scope=sha256,
+                family=family,
+                split=split,
+                labels=hash_labels(usable),
+                count=len(usable),
+                submissions=tuple(submissions),
+                at=at,
+            )
+            key = hash_text(sha256, split, use.labels, test or f"use {len(uses) + 1} at {at.isoformat()}")
+            self._store.desk.save_record(_USES, key, use)
+        return usable
+
+    def mark_used(self, labels: Iterable[Label], split: Split, scope: Scope) -> None:
+        """Keep that labels were used outside of their split, such as all of them to compare two prompts.
+
+        Raises:
+            GraderError: If the rubric of `scope` is not in the store.
+        """
+        used = list(labels)
+        use = LabelUse(
+            scope=scope.content_hash(),
+            family=self._family_of(scope.rubric),
+            split=split,
+            labels=hash_labels(used),
+            count=len(used),
+            submissions=tuple(sorted({label.submission_id for label in used})),
+            at=self._clock(),
+        )
+        self._store.desk.save_record(_USES, use.content_hash(), use)
+
+    def count_looks(self, scope: Scope) -> int:
+        """Return how many times labels were used to certify under `scope`."""
+        sha256 = scope.content_hash()
+        return sum(use.scope == sha256 and use.split == "certify" for use in self._list_uses())
+
+    def thin(self, labels: Iterable[Label]) -> Thinned:
+        """Return a sample of equal probability: what was drawn with more is kept with smallest / its own.
+
+        A hash of the desk's secret decides, the same way every time. An audit was drawn among accepted
+        grades and is no sample of the stream; nor is a grading that nobody drew, or whose labels say
+        different probabilities.
+        """
+        by_grading: dict[str, list[Label]] = defaultdict(list)
+        for label in labels:
+            by_grading[label.grading_id].append(label)
+        drawn = {name: _probability_of(group) for name, group in by_grading.items() if name}
+        known = {name: probability for name, probability in drawn.items() if probability is not None}
+        smallest = min(known.values(), default=None)
+        kept = [
+            name
+            for name, probability in known.items()
+            if smallest is not None and chance_of(self._secret, "thin", name) < smallest / probability
+        ]
+        return Thinned(
+            labels=[label for name in kept for label in by_grading[name]],
+            probability=smallest,
+            thinned=len(known) - len(kept),
+            unknown=len(by_grading) - len(known),
+        )
+
+    def _draw(self, family: str, submission_id: str) -> Split:
+        try:
+            submission = self._store.load_submission(submission_id)
+        except KeyError as error:
+            raise _refuse(
+                "wrong_labels",
+                f"labels are of submission {submission_id}, which is not here",
+                "import them here",
+            ) from error
+        # What was refused at the door has no code, and is like nothing else.
+        drawn = chance_of(
+            self._secret, _ASSIGNMENTS, family, submission.task_id, submission.code or submission_id
+        )
+        return next(
+            (split for split, bound in zip(_SPLITS, self._bounds, strict=True) if drawn < bound), _SPLITS[-1]
+        )
+
+    def _family_of(self, rubric: str) -> str:
+        document = self._store.find_document(rubric)
+        if document is None or document.kind != "rubric":
+            raise _refuse(
+                "unknown_rubric", f"the rubric {rubric[:12]} is not in the store", "grade with it first"
+            )
+        return Rubric.model_validate_json(document.text).id
+
+    def _check_origin(self, labels: Iterable[Label]) -> None:
+        of = {line.grading_id: line.submission_id for line in self._store.list_gradings()}
+        for label in labels:
+            if of.get(label.grading_id) != label.submission_id:
+                raise _refuse(
+                    "wrong_labels",
+                    f"a label says that grading {label.grading_id} is of submission {label.submission_id},"
+                    " the store does not",
+                    "use labels as the store gives them",
+                )
+
+    def _refuse_used(self, submissions: Iterable[str], family: str, uses: Iterable[LabelUse]) -> None:
+        spent: set[str] = set()
+        for use in uses:
+            if use.family == family and use.split in ("choose", "fit"):
+                spent.update(use.submissions)
+        again = [name for name in submissions if name in spent]
+        if again:
+            raise _refuse(
+                "labels_used",
+                f"labels of {len(again)} submissions, such as {again[0]}, were used to choose or to fit"
+                f" a judge of {family} and cannot certify one",
+                "certify on labels of submissions that nothing was chosen or fitted on",
+            )
+
+    def _list_uses(self) -> list[LabelUse]:
+        return self._store.desk.list_records(_USES, LabelUse)
+
+
+def hash_labels(labels: Iterable[Label]) -> str:
+    """Return a hash of what labels say, whatever their order."""
+    return hash_text(*sorted(label.content_hash() for label in labels))
+
+
+def _probability_of(group: Sequence[Label]) -> float | None:
+    """Return with which chance a grading came into the sample, or None where that is not known."""
+    if any(label.sampling == "audit" for label in group):
+        return None
+    # Second places are drawn among reviews: their chance says nothing of how the submission was drawn.
+    said = {label.probability for label in group if label.purpose in (None, Purpose.FIRST)}
+    known = said - {None}
+    (only,) = known if len(known) == 1 else (None,)
+    return only if only is not None and 0 < only <= 1 else None
+
+
+def _refuse(code: str, message: str, remedy: str) -> GraderError:
+    return GraderError(Fault(owner=Owner.ENVIRONMENT, code=code, message=message, remedy=remedy))
