@@ -156,3 +156,9 @@ def server(app: FastAPI) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         running.should_exit = True
         thread.join(30)
+
+
+@pytest.fixture
+def anna(client: ClientFactory) -> TestClient:
+    """The browser of a reviewer."""
+    return client("anna")

@@ -35,6 +35,11 @@ BEN = Account(name="ben", role=Role.REVIEWER, display="Ben")
 SECRETS = ("JUDGE-REASON", "JUDGE-NAME", "DRAFTED-FEEDBACK", "ROUTE-REASON", "QUEUE-REASON", "secret-author")
 
 
+def address(place: Place) -> str:
+    """Return where the page of a place is."""
+    return f"/review/{place.item.review.id}/{place.slot}"
+
+
 def enqueue(store: Store, desk: Desk, code: str, *, task: str = "rmsnorm", level: int = 4) -> str:
     """Put `code` into the queue as an attempt at `task`; its judge gives `level`. Return the review."""
     model = next(row for row in store.list_gradings() if row.task_id == task and row.state == "waiting")

@@ -20,7 +20,7 @@ from pipeline.review.set_aside import find_set_aside
 from pipeline.store import Store
 from pipeline.web.security import MAX_BODY_BYTES
 from tests.web.conftest import PASSWORD, TASKS, ClientFactory, form_token
-from tests.web.items import ANNA, BEN, enqueue, fields_of, form_of, hand
+from tests.web.items import ANNA, BEN, address, enqueue, fields_of, form_of, hand
 
 CODE = (TASKS / "rmsnorm" / "solutions" / "good_simple.py").read_text() + "# to be refused\n"
 ASKED = ("accumulation", "rounding_points", "low_precision", "equivalence_claim")
@@ -34,15 +34,6 @@ Form = dict[str, "str | list[str]"]
 @pytest.fixture
 def place(store: Store, desk: Desk) -> Place:
     return hand(desk, ANNA, enqueue(store, desk, CODE))
-
-
-@pytest.fixture
-def anna(client: ClientFactory) -> TestClient:
-    return client("anna")
-
-
-def address(place: Place) -> str:
-    return f"/review/{place.item.review.id}/{place.slot}"
 
 
 def written(page: httpx.Response, name: str = "written") -> str:

@@ -18,7 +18,7 @@ from pipeline.types import CaseKind, CaseResult, Fault, Owner, Verdict
 from pipeline.web.services import reruns_of
 from tests.web.api_caller import Caller, caller, key
 from tests.web.conftest import TASKS, ClientFactory
-from tests.web.items import ANNA, SECRETS, enqueue, fields_of, hand
+from tests.web.items import ANNA, SECRETS, address, enqueue, fields_of, hand
 from tests.web.reviews import commit, finish
 
 __all__ = ["caller"]
@@ -31,15 +31,6 @@ PART = {"HX-Request": "true"}
 def place(store: Store, desk: Desk) -> Place:
     """Anna has an item that ran."""
     return hand(desk, ANNA, enqueue(store, desk, CODE))
-
-
-@pytest.fixture
-def anna(client: ClientFactory) -> TestClient:
-    return client("anna")
-
-
-def address(place: Place) -> str:
-    return f"/review/{place.item.review.id}/{place.slot}"
 
 
 def settle(app: FastAPI, came: RerunOutcome | Fault) -> None:

@@ -12,7 +12,7 @@ from pipeline.review.places import Place, PlaceState
 from pipeline.store import Store
 from pipeline.types import Cause, FeedbackItem
 from tests.web.conftest import TASKS, ClientFactory
-from tests.web.items import ANNA, enqueue, fields_of, form_of, hand
+from tests.web.items import ANNA, address, enqueue, fields_of, form_of, hand
 
 CODE = (TASKS / "rmsnorm" / "solutions" / "good_simple.py").read_text() + "# to be revealed\n"
 #: The judge gives 4 to each.
@@ -30,11 +30,6 @@ DRAFTED = [
 
 
 @pytest.fixture
-def anna(client: ClientFactory) -> TestClient:
-    return client("anna")
-
-
-@pytest.fixture
 def place(store: Store, desk: Desk, anna: TestClient) -> Place:
     """Anna has committed `BLIND`."""
     place = hand(desk, ANNA, enqueue(store, desk, CODE))
@@ -42,10 +37,6 @@ def place(store: Store, desk: Desk, anna: TestClient) -> Place:
     committed = anna.post(f"{here}/commit", data=form_of(anna, here) | BLIND | {"note": "blind note"})
     assert committed.status_code == 303, committed.text
     return desk.open(ANNA, place.item.review.id, place.slot)
-
-
-def address(place: Place) -> str:
-    return f"/review/{place.item.review.id}/{place.slot}"
 
 
 def final_form(anna: TestClient, place: Place, **changes: object) -> dict[str, object]:

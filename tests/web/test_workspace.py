@@ -15,7 +15,7 @@ from pipeline.types import Answer, Assessment, SavedDraft
 from pipeline.web.app import create_app
 from pipeline.web.context import Context
 from tests.web.conftest import TASKS, ClientFactory, log_in
-from tests.web.items import ANNA, BEN, SECRETS, enqueue, fields_of, form_of, hand
+from tests.web.items import ANNA, BEN, SECRETS, address, enqueue, fields_of, form_of, hand
 
 CODE = (TASKS / "rmsnorm" / "solutions" / "good_simple.py").read_text() + "# an attempt\n"
 ASKED = ("accumulation", "rounding_points", "low_precision", "equivalence_claim")
@@ -34,15 +34,6 @@ HOSTILE = (
 def place(store: Store, desk: Desk) -> Place:
     """Anna has an item whose draft, route and origin are all known by `SECRETS`."""
     return hand(desk, ANNA, enqueue(store, desk, CODE))
-
-
-@pytest.fixture
-def anna(client: ClientFactory) -> TestClient:
-    return client("anna")
-
-
-def address(place: Place) -> str:
-    return f"/review/{place.item.review.id}/{place.slot}"
 
 
 def test_the_page_has_code_rubric_and_evidence(anna: TestClient, place: Place) -> None:
