@@ -3,7 +3,7 @@
 from pipeline.types.account import Account, Role, Token
 from pipeline.types.assessment import Answer, Assessment, Cause, LineComment, Objection, Pick, Revision
 from pipeline.types.batch import Batch, BatchItem, Rejection
-from pipeline.types.calibration import GRADE, Curve, Loss, Scope, Split
+from pipeline.types.calibration import GRADE, Calibrator, Certificate, Curve, Loss, Scope, Split
 from pipeline.types.call import Call, CallEnd, Completion, ProviderBatch, StopReason, Usage
 from pipeline.types.case import Case, CaseKind, Pattern
 from pipeline.types.desk import (
@@ -52,6 +52,7 @@ from pipeline.types.judgment import (
     Vote,
 )
 from pipeline.types.model import Frozen, hash_text
+from pipeline.types.policy import Costs, RoutingPolicy
 from pipeline.types.prompt import Prompt
 from pipeline.types.provenance import Provenance
 from pipeline.types.review import Decision, Review
@@ -88,12 +89,14 @@ __all__ = [
     "BatchItem",
     "Battery",
     "BuildResult",
+    "Calibrator",
     "Call",
     "CallEnd",
     "Case",
     "CaseKind",
     "CaseResult",
     "Cause",
+    "Certificate",
     "CheckReport",
     "CheckStatus",
     "Citation",
@@ -103,6 +106,7 @@ __all__ = [
     "Completion",
     "Confidence",
     "ConstructedLevel",
+    "Costs",
     "Criterion",
     "Curve",
     "Decision",
@@ -153,6 +157,7 @@ __all__ = [
     "Revision",
     "Role",
     "Route",
+    "RoutingPolicy",
     "Rubric",
     "RunResult",
     "SavedComment",

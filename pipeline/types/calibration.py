@@ -1,15 +1,17 @@
-"""Calibration: from what a judge seems sure of to how often it is right."""
+"""Calibration: from what a judge seems sure of to how often it is right, and what may stand on that."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import Field
 
 from pipeline.types.fingerprint import Fingerprint
 from pipeline.types.model import Frozen
+from pipeline.types.text import OneLine
 
-__all__ = ["GRADE", "Curve", "Loss", "Scope", "Split"]
+__all__ = ["GRADE", "Calibrator", "Certificate", "Curve", "Loss", "Scope", "Split"]
 
 #: Stands for the grade as a whole where a criterion's id is asked for.
 GRADE = "grade"
@@ -71,3 +73,71 @@ class Curve(Frozen):
     """Not decreasing, 0..1; one per rank."""
     n: int
     """Labels that it was fitted on."""
+
+
+class Calibrator(Frozen):
+    """Everything that turns drafts of one scope into probabilities."""
+
+    scope: Scope
+    features: str
+    """Version of the features."""
+    loss: Loss
+    curves: tuple[Curve, ...]
+    labels: str
+    """Content hash of the labels that it was fitted on."""
+    constructed: bool
+    """Whether any of them was constructed by a task's author rather than given by an expert."""
+    fitted_at: datetime
+
+
+class Certificate(Frozen):
+    """A threshold with its guarantee, or why there is none. Void as soon as anything in its scope changes."""
+
+    scope: Scope
+    calibrator: str
+    """Content hash of the calibrator whose probabilities the threshold is for."""
+    policy: str
+    """Content hash of the policy that asked for it."""
+    criterion: str
+    """Id of a criterion, or `GRADE`."""
+    loss: Loss
+    mode: Literal["selective", "expected"]
+    """``selective``: with confidence 1 - delta, at most alpha of what is accepted is wrong. ``expected``: on
+    average over calibration samples, at most alpha of everything is accepted and wrong."""
+    alpha: float = Field(gt=0, lt=1)
+    delta: float = Field(gt=0, lt=1)
+    """Of all tests of this policy together; unused with ``expected``."""
+    level: float = Field(gt=0, lt=1)
+    """What of `delta` this test had: the rest is for other criteria and other looks."""
+    look: int = Field(ge=1)
+    """How many times this scope was tested, this time included."""
+    grid: tuple[float, ...]
+    """Thresholds that were tried, from the strictest on; fixed before labels were seen."""
+    chains: int
+    threshold: float | None
+    """Probabilities from here on may stand alone; None: nothing may."""
+    accepted: int
+    """Calibration items at or above the threshold."""
+    errors: int
+    """How many of these were wrong."""
+    bound: float | None
+    """Upper bound of the share of wrong ones among accepted at `level`."""
+    n: int
+    """Calibration items in all."""
+    coverage: float | None
+    """Share of unlabelled drafts at or above the threshold."""
+    sampling: Literal["random", "clusters"]
+    """``random``: a sample of the stream with known probability. ``clusters``: errors are counted by task."""
+    tasks: tuple[str, ...]
+    """Tasks that the sample covers: drafts for others go to people."""
+    labels: str
+    """Content hash of the labels that certify."""
+    constructed: bool
+    """Whether any of them was constructed: then it shows how certificates work and no policy accepts it."""
+    experts_differ: float | None
+    """How often two experts differ by the same loss; None where too few items were seen twice."""
+    experts_pairs: int
+    issued_at: datetime
+    issued_by: str
+    reason: OneLine
+    """What it says in one sentence, or why nothing may stand alone and what would help."""

@@ -119,5 +119,10 @@ class Confidence(Frozen):
     """How far a judgment can be trusted."""
 
     value: float | None
-    """0..1; None when nothing supports a number."""
+    """0..1; None when nothing supports a number. It ranks drafts and promises nothing."""
     reason: str
+    probabilities: dict[str, float] = Field(default_factory=dict)
+    """What labels teach: by criterion id, and under `GRADE`, how probable it is that the draft is right.
+    Empty where no calibrator was in force."""
+    calibrator: str = ""
+    """Content hash of the calibrator that they are of."""

@@ -25,6 +25,8 @@ class Review(Frozen):
     """``audit``: its grade stands already, and chance chose it to be looked at."""
     probability: float | None = Field(default=None, ge=0, le=1)
     """With which chance chose it."""
+    calibration: float | None = Field(default=None, gt=0, le=1)
+    """With which chance drew its grading to calibrate on, whatever its route; None where it was not drawn."""
 
 
 class Decision(Frozen):

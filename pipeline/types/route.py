@@ -27,3 +27,5 @@ class Route(Frozen):
     reason: OneLine
     policy: str
     """Version of the policy that decided, e.g. ``gates 1``."""
+    rule: str = ""
+    """Name of the rule of it that did, e.g. ``gate_closed``; empty in routes from before rules had names."""
