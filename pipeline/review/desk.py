@@ -102,7 +102,7 @@ class Desk:
         if slot is None:
             return None
         # Whoever has an item writes on it next: no crash may forget that it was theirs.
-        self._floor.store.flush()
+        self._floor.store.desk.flush()
         return self._floor.show(slot, draft=True)
 
     def open(self, account: Account, review_id: str, slot: int) -> Place:
@@ -138,7 +138,7 @@ class Desk:
         """
         require(account, Permission.REVIEW)
         slot = self._leases.join(account, review_id, key)
-        self._floor.store.flush()
+        self._floor.store.desk.flush()
         return self._floor.show(slot, draft=True)
 
     def hand_back(
@@ -256,7 +256,7 @@ class Desk:
     # What a place is judged by
 
     def rubric_of(self, review_id: str) -> Rubric:
-        """Return the rubric of a review; it never changes under it."""
+        """Return the rubric of a review; once somebody has begun it stays as it is, to the word."""
         return self._floor.material.rubric(self._floor.find_sheet(review_id)[1])
 
     def asked_criteria(self, review_id: str) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The store: one DuckDB file, its journal and its owner. The only place with SQL."""
 
 from pipeline.store.desk import DeskRecords
+from pipeline.store.drafts import DraftPlace, Drafts
 from pipeline.store.errors import StoreError
 from pipeline.store.ledger import CostGroup, Ledger
 from pipeline.store.opening import open_store
@@ -32,6 +33,8 @@ __all__ = [
     "Document",
     "DoubtfulCall",
     "DraftLevel",
+    "DraftPlace",
+    "Drafts",
     "GradingState",
     "GradingSummary",
     "Ledger",

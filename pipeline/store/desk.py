@@ -56,6 +56,14 @@ class DeskRecords:
         if events:
             self._transport.record([to_json(event) for event in events], wait=wait)
 
+    def flush(self) -> None:
+        """Return once everything that people did so far is committed; what batches write is not waited for.
+
+        Raises:
+            StoreError: If it could not be.
+        """
+        self._transport.record([])
+
     def list_events(self, after: int = 0) -> list[tuple[int, DeskEvent]]:
         """Return events with their number in the order they were kept, those numbered after `after`."""
         return [

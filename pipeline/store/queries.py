@@ -181,6 +181,24 @@ QUERIES = {
         " ORDER BY c.grading_id, s.position",
         ("stages", "stage_links", "scores"),
     ),
+    # Where outputs lie, so that they are read in that order: to join all of them by key takes hours.
+    "draft_places": Query(
+        "WITH linked AS (SELECT l.grading_id, l.stage, arg_max(s.rowid, l.seq) AS place FROM stage_links l"
+        " JOIN stages s ON s.stage = l.stage AND s.key = l.key WHERE l.stage IN ('inspect', 'judge')"
+        " GROUP BY l.grading_id, l.stage)"
+        " SELECT g.id, g.submission_id, s.task_id, o.origin, json_extract(g.body, '$.fingerprint')::VARCHAR,"
+        " i.place, j.place FROM gradings g JOIN submissions s ON s.id = g.submission_id"
+        " LEFT JOIN (SELECT x.grading_id, arg_max(x.origin, b.opened_at) AS origin FROM batch_items x"
+        " JOIN batches b ON b.id = x.batch_id GROUP BY x.grading_id) o ON o.grading_id = g.id"
+        " LEFT JOIN linked i ON i.grading_id = g.id AND i.stage = 'inspect'"
+        " LEFT JOIN linked j ON j.grading_id = g.id AND j.stage = 'judge' ORDER BY g.created_at, g.id",
+        ("gradings", "submissions", "batches", "batch_items", "stages", "stage_links"),
+    ),
+    "stage_outputs": Query(
+        "SELECT s.rowid, s.output FROM stages s SEMI JOIN (SELECT unnest($1::BIGINT[]) AS place) w"
+        " ON w.place = s.rowid WHERE s.rowid BETWEEN $2 AND $3",
+        ("stages",),
+    ),
     "spent": Query(
         "SELECT coalesce(sum(coalesce(e.cost, c.estimated_cost)), 0)::BIGINT"
         " FROM calls c LEFT JOIN call_ends e ON e.call_id = c.id"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pipeline.store import rows
 from pipeline.store.desk import DeskRecords
+from pipeline.store.drafts import Drafts
 from pipeline.store.errors import StoreError
 from pipeline.store.ledger import Ledger
 from pipeline.store.records import (
@@ -47,6 +48,8 @@ class Store:
     """Calls to models: what was asked, answered and paid."""
     desk: DeskRecords
     """What the review desk keeps: events, drafts, activity, accounts and settings."""
+    drafts: Drafts
+    """What facts and judges said, of very many gradings at once."""
 
     def __init__(self, transport: Transport, path: Path, *, read_only: bool = False) -> None:
         """Use `transport`; `pipeline.store.open_store` is what makes one."""
@@ -56,6 +59,7 @@ class Store:
         self.notices = transport.list_notices()
         self.ledger = Ledger(transport, self._write)
         self.desk = DeskRecords(transport, self._write, self._refuse_if_read_only)
+        self.drafts = Drafts(transport)
 
     @property
     def is_owner(self) -> bool:

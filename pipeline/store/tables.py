@@ -42,6 +42,8 @@ class Table:
     """Whether found rows stay in memory: they never change and the next stage reads them again."""
     sparse: bool = False
     """Whether most keys that are looked up are not there: the owner then knows which ones are."""
+    by_content: bool = False
+    """Whether the key is a hash of the row, so that many bring the very same rows."""
 
     @cached_property
     def key_of(self) -> Callable[[Row], tuple[object, ...]]:
@@ -134,18 +136,19 @@ def _table(
     repeats: bool = False,
     cached: bool = False,
     sparse: bool = False,
+    by_content: bool = False,
 ) -> Table:
     pairs = [column.partition(":") for column in columns.split()]
     kinds = {column: kind.upper() or "VARCHAR" for column, _, kind in pairs}
     names = tuple(key.split())
-    return Table(name, kinds, names, by or names[0], repeats, cached, sparse)
+    return Table(name, kinds, names, by or names[0], repeats, cached, sparse, by_content)
 
 
 _OF_STAGE = "stage key position"
 
 #: A column without a type is VARCHAR. The migrations say what each table holds.
 _ALL = (
-    _table("documents", "sha256 kind id version", "sha256 kind id version text"),
+    _table("documents", "sha256 kind id version", "sha256 kind id version text", by_content=True),
     _table("submissions", "id", "id task_id refusal body", cached=True),
     _table("gradings", "id", "id submission_id fingerprint body", cached=True),
     _table("batches", "id", "id opened_at:timestamptz body"),
@@ -185,7 +188,7 @@ _ALL = (
         _OF_STAGE,
         "stage key position:integer case_name kind seed:integer verdict message worst_rel_l2:double",
     ),
-    _table("artifacts", "sha256", "sha256 media_type size:bigint data:blob"),
+    _table("artifacts", "sha256", "sha256 media_type size:bigint data:blob", by_content=True),
     _table("reviews", "id", "id grading_id reason opened_at:timestamptz kind body"),
     _table(
         "decisions",

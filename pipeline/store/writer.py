@@ -29,6 +29,8 @@ _REST = 3.0
 #: Whoever writes while this much waits to be committed waits too, so that memory stays flat.
 _BACKLOG_ROWS = 40_000
 _BACKLOG_BYTES = 64 << 20
+#: Keys of committed rows that are remembered for each table whose rows many bring.
+_REMEMBERED = 100_000
 
 
 class _Group:
@@ -102,6 +104,10 @@ class Writer:
         self._rested_at = 0.0
         self._failure: StoreError | None = None
         self._closing = False
+        # Touched by the writer's thread alone.
+        self._known: dict[str, set[tuple[object, ...]]] = {
+            name: set() for name, table in TABLES.items() if table.by_content
+        }
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -225,13 +231,14 @@ class Writer:
 
     def _commit(self, group: _Group) -> StoreError | None:
         try:
-            steps = list(_merge(group.commands))
+            steps = list(self._leave_out_known(_merge(group.commands)))
             try:
                 self._transact(steps, self._append)
             except duckdb.ConstraintException:
                 # A key is there already: rare, since work that is known is not done again.
                 self._connection.execute("ROLLBACK")
                 self._transact(steps, self._insert)
+            self._remember(steps)
         except duckdb.Error as error:
             # The connection is not used again: the transaction ends with it, whatever state it is in.
             return explain(error, self._path)
@@ -239,6 +246,26 @@ class Writer:
             # A bug of ours; everybody who waits must hear of it, and nobody hears a thread that dies.
             return StoreError("bad_rows", f"rows could not be written: {error!r}", where=str(self._path))
         return None
+
+    def _leave_out_known(self, steps: Iterable[Command]) -> Iterable[Command]:
+        """Yield `steps` without rows that are in the database for good: one of them would undo the group."""
+        for step in steps:
+            known = self._known.get(step.table) if isinstance(step, Insert) else None
+            if not known:
+                yield step
+                continue
+            assert isinstance(step, Insert)
+            key_of = TABLES[step.table].key_of
+            rows = [row for row in step.rows if key_of(row) not in known]
+            if rows:
+                yield Insert(step.table, rows, step.replace)
+
+    def _remember(self, steps: Iterable[Command]) -> None:
+        for step in steps:
+            if isinstance(step, Insert) and (known := self._known.get(step.table)) is not None:
+                if len(known) > _REMEMBERED:
+                    known.clear()
+                known.update(map(TABLES[step.table].key_of, step.rows))
 
     def _transact(self, steps: Iterable[Command], put: Callable[[Insert], None]) -> None:
         self._connection.execute("BEGIN")

@@ -22,7 +22,9 @@ __all__ = ["BatchFigures", "Depth"]
 #: For how long figures are not read again, in seconds; pages ask every five.
 _FRESH: Final = 2.0
 #: Reading a large batch anew takes at most this share of the time.
-_SHARE: Final = 0.05
+_SHARE: Final = 0.02
+#: Where somebody reads ahead, nobody waits for figures that are this many times older than that.
+_TOLERATED: Final = 4.0
 #: For how long after somebody looked figures are read ahead, in seconds.
 _WATCHED: Final = 300.0
 #: How long one request may read gradings, in seconds.
@@ -70,6 +72,7 @@ class BatchFigures:
         self._collector = Collector(store)
         self._shallow: OrderedDict[str, _Known] = OrderedDict()
         self._details: OrderedDict[GradingSummary, Detail] = OrderedDict()
+        self._reads_ahead = False
         self._lock = Lock()
 
     def count(self, batch_id: str) -> Sections:
@@ -82,25 +85,26 @@ class BatchFigures:
             known = self._shallow.get(batch_id)
             if known is not None:
                 known.asked_at = self._clock()
-        if known is None or self._is_stale(known):
+        if known is None or self._is_stale(known, times=_TOLERATED if self._reads_ahead else 1.0):
             known = self._read(batch_id)
         return known.sections
 
     def step(self) -> None:
         """Read what somebody looks at before it is stale, and the newest batch for whoever looks first."""
+        self._reads_ahead = True
         newest = self._store.list_batches(1)
         with self._lock:
             missing = [batch.id for batch in newest if batch.id not in self._shallow]
             ageing = [
                 batch_id
                 for batch_id, known in self._shallow.items()
-                if self._clock() - known.asked_at < _WATCHED and self._is_stale(known, ahead=0.5)
+                if self._clock() - known.asked_at < _WATCHED and self._is_stale(known)
             ]
         for batch_id in missing + ageing:
             self._read(batch_id, asked=batch_id in missing)
 
-    def _is_stale(self, known: _Known, ahead: float = 1.0) -> bool:
-        return self._clock() - known.read_at >= ahead * max(_FRESH, known.took / _SHARE)
+    def _is_stale(self, known: _Known, times: float = 1.0) -> bool:
+        return self._clock() - known.read_at >= times * max(_FRESH, known.took / _SHARE)
 
     def _read(self, batch_id: str, *, asked: bool = True) -> _Known:
         started = self._clock()

@@ -7,6 +7,7 @@ from time import monotonic
 from typing import Final
 
 from fastapi import FastAPI
+from jinja2 import Environment
 
 from pipeline.review.permissions import Permission, may
 from pipeline.web.context import Context
@@ -33,6 +34,7 @@ class Preparation:
         """Make what is missing, and stop soon: the next step goes on."""
         context: Context = self._app.state.context
         if not self._measured:
+            self._compile_templates()
             self._measure(context)
         batch_figures_of(self._app).step()
         until = self._clock() + _PATIENCE
@@ -40,6 +42,11 @@ class Preparation:
         for item in context.desk.list_upcoming(_AHEAD):
             if reading.prepare(item) and self._clock() >= until:
                 return
+
+    def _compile_templates(self) -> None:
+        environment: Environment = self._app.state.environment
+        for name in environment.list_templates():
+            environment.get_template(name)
 
     def _measure(self, context: Context) -> None:
         """Measure progress once, which is what takes longest for whoever looks first."""

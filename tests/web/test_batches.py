@@ -115,13 +115,15 @@ def test_figures_that_somebody_looks_at_are_read_ahead_so_that_nobody_waits_for_
     figures = BatchFigures(store, clock=lambda: now)
     figures.step()
     newest = figures.count(batch_id)
-    assert figures.count(batch_id) is newest
-    now = 1.5
+    now = 3.0
+    assert figures.count(batch_id) is newest, "whoever looks does not wait for what is read next"
     figures.step()
     ahead = figures.count(batch_id)
     assert ahead is not newest
-    now = 3.0
+    now = 5.5
     assert figures.count(batch_id) is ahead
+    now = 30.0
+    assert figures.count(batch_id) is not ahead, "nobody read ahead for long: old figures are not shown"
 
 
 def test_whole_gradings_are_read_a_little_per_request_until_all_are(store: Store, batch_id: str) -> None:
