@@ -42,9 +42,10 @@ format: $(READY)
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-# Publish new versions of prompts and rubrics; a version that is locked already is never changed.
+# Publish new versions of prompts, policies and rubrics; a version that is locked already is never changed. Of a rubric's
+# new version one must say whether other words mean the same: make lock EDITORIAL=<id>@v3, or SEMANTIC=<id>@v3.
 lock: $(READY)
-	$(BIN)/python -m pipeline.library.lock
+	$(BIN)/python -m pipeline.library.lock $(EDITORIAL:%=--editorial %) $(SEMANTIC:%=--semantic %)
 
 # Write the HTTP API's document anew, after an operation changed.
 openapi: $(READY)

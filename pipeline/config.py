@@ -25,6 +25,8 @@ class Settings:
     Attributes:
         tasks: Folder with task folders; None for those that ship with the grader.
         rubrics: Folder with rubric folders and their lock; None for those that ship with the grader.
+        policies: Folder with policy folders and their lock; None for those that ship with the grader.
+        policy: What may stand without a person: ``ID`` or ``ID@vN``; None for the standard policy.
         target: Chip to grade for; None for each task's first.
         toolchain: NKI version to grade under; None for each task's first.
         judge: Who drafts scores and feedback: ``rules``, a provider's name, or the path of a TOML file.
@@ -45,6 +47,8 @@ class Settings:
 
     tasks: Path | None = None
     rubrics: Path | None = None
+    policies: Path | None = None
+    policy: str | None = None
     target: str | None = None
     toolchain: str | None = None
     judge: str = "rules"

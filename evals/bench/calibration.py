@@ -1,8 +1,8 @@
 """How long does it take, and how much memory, to calibrate on very many labels?
 
-Makes drafts of a panel and what one expert said of each, then runs them through the statistics in the order
-of a calibration: features, curves, reliability, agreement, certificates. The labels come out of memory: what
-reading them from a store costs is not in here. Run:
+Makes drafts of a panel and what one expert said of each, keeps them in a store as grading and the desk would,
+then calibrates out of that store: labels, drafts, splits, curves, reliability, agreement, certificates.
+Filling the store is not counted. Run:
 
     python -m evals.bench.calibration [--labels 100000]
 """
@@ -15,42 +15,62 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import resource
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pipeline.judge.features import NAMES, TaskHistory, read_features
+from pipeline.judge.features import NAMES
 from pipeline.judge.scoring import grade_overall
+from pipeline.review.labels import read_labels
+from pipeline.routing.certificates import Register
+from pipeline.routing.certifying import certify_policy
+from pipeline.routing.fitting import fit, probabilities_of
+from pipeline.routing.observations import observe, read_scopes
+from pipeline.routing.splits import Splits
 from pipeline.stats.agreement import MISSING, compare_pairs
-from pipeline.stats.recalibration import apply_curve, fit_curve
 from pipeline.stats.reliability import measure_reliability
-from pipeline.stats.selective import certify, grid_of
+from pipeline.store import Document, StageRecord, Store, open_store
 from pipeline.types import (
     GRADE,
+    Answer,
+    Assessment,
+    Batch,
+    BatchItem,
+    Committed,
+    Costs,
     Criterion,
+    DeskEvent,
     Fact,
+    Fingerprint,
+    Grading,
     Inspection,
     Judgment,
     Level,
+    Loss,
     Overall,
     Provenance,
+    Review,
+    RoutingPolicy,
     Rubric,
     Score,
     Struck,
+    Submission,
     Verdict,
     Vote,
 )
 
 LABELS, SECONDS, GIGABYTES = 100_000, 60.0, 2.0
-TASKS = 200
-ALPHA, DELTA = 0.1, 0.1
-#: Of the choose, fit, certify and report splits.
-SHARES = (0.10, 0.40, 0.35, 0.15)
+TASKS, AT_ONCE = 200, 500
+NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 JUDGED = ("overlap", "layout", "reuse", "clarity", "judgement")
 
 
@@ -71,6 +91,41 @@ def make_rubric() -> Rubric:
 
 
 RUBRIC = make_rubric()
+POLICY = RoutingPolicy(
+    id="bench",
+    version="v1",
+    title="Bench",
+    mode="selective",
+    alpha=0.1,
+    delta=0.1,
+    loss=Loss(),
+    by="criteria",
+    looks=(0.5, 0.5),
+    calibration_rate=1,
+    fewest_per_task=5,
+    second_review_below=0.5,
+    costs=Costs(expert_hour=120, wrong_grade=60),
+)
+MADE = Fingerprint(
+    task="t",
+    rubric=RUBRIC.content_hash(),
+    prompt="p",
+    judge="bench 1",
+    executor="emulator 1",
+    target="trn2",
+    toolchain="0.3",
+    numerics="numpy 2",
+    comparison="1",
+    checks="1",
+    confidence="1",
+    policy="1",
+    isolated=True,
+)
+#: As many facts as an inspection has, so that there is as much to read.
+FACTS = tuple(
+    Fact(id=f"profile.fact_{number}", value=number, provenance=Provenance.MODELLED, label="a fact")
+    for number in range(80)
+)
 
 
 class Labelled(NamedTuple):
@@ -109,7 +164,7 @@ def make_drafts(count: int) -> Iterator[Labelled]:
         length = Fact(
             id="build.instructions", value=int(50 + 500 * doubt), provenance=Provenance.COUNTED, label=""
         )
-        inspection = Inspection(verdict=Verdict.CORRECT, sandbox="bubblewrap", facts=(length,))
+        inspection = Inspection(verdict=Verdict.CORRECT, sandbox="bubblewrap", facts=(length, *FACTS))
         task = int(TASKS * generator.random() ** 2)
         yield Labelled(task, inspection, judgment, dict(zip(JUDGED, seen.tolist(), strict=True)))
 
@@ -128,18 +183,53 @@ def _score(name: str, votes: list[int], sure: float) -> Score:
     )
 
 
-def is_wrong(draft: Labelled, name: str) -> bool:
-    """Return whether a level lies two or more from the expert's or, of a grade, any does or it flips."""
-    given = {score.criterion: score for score in draft.judgment.scores}
-    apart = {key: abs((given[key].level or 0) - level) >= 2 for key, level in draft.expert.items()}
-    if name != GRADE:
-        return apart[name]
-    said = [
-        score.model_copy(update={"level": draft.expert.get(score.criterion, score.level)})
-        for score in draft.judgment.scores
-    ]
-    flipped = grade_overall(RUBRIC, said, ()).passed != draft.judgment.overall.passed
-    return flipped or any(apart.values())
+def fill(store: Store, drafts: Iterable[Labelled]) -> None:
+    """Keep drafts, each with the review of one expert."""
+    store.save_documents(
+        [
+            Document(
+                kind="rubric",
+                id=RUBRIC.id,
+                version=RUBRIC.version,
+                sha256=RUBRIC.content_hash(),
+                text=RUBRIC.model_dump_json(),
+            )
+        ]
+    )
+    numbered = enumerate(drafts)
+    while page := list(islice(numbered, AT_ONCE)):
+        for number, draft in page:
+            keep(store, f"{number:06}", draft)
+        items = tuple(
+            BatchItem(
+                grading_id=f"g-{number:06}",
+                submission_id=f"s-{number:06}",
+                origin=f"m{number % 9}/{number}.py",
+            )
+            for number, _ in page
+        )
+        store.open_batch(Batch(id=f"b-{page[0][0]}", opened_at=NOON, items=items))
+        store.desk.record([tell(f"{number:06}", draft) for number, draft in page])
+
+
+def keep(store: Store, name: str, draft: Labelled) -> None:
+    """Keep a submission, its grading as far as the draft, and its review."""
+    store.save_submissions([Submission(id=f"s-{name}", task_id=f"task-{draft.task}", code=f"# {name}")])
+    store.save_gradings([Grading(id=f"g-{name}", submission_id=f"s-{name}", fingerprint=MADE)])
+    for stage, output in (("inspect", draft.inspection), ("judge", draft.judgment)):
+        key = f"{stage} {name}"
+        store.record_stage(StageRecord(stage=stage, key=key, output=output.model_dump_json(), seconds=0.1))
+    store.link_stages(f"g-{name}", {stage: f"{stage} {name}" for stage in ("inspect", "judge")})
+    store.open_review(
+        Review(id=f"r-{name}", grading_id=f"g-{name}", reason="chance", opened_at=NOON, calibration=1)
+    )
+
+
+def tell(name: str, draft: Labelled) -> DeskEvent:
+    """Return what the expert committed."""
+    answers = {criterion: Answer(level=level) for criterion, level in draft.expert.items()}
+    done = Committed(assessment=Assessment(answers=answers), rubric=RUBRIC.content_hash(), seconds=60)
+    return DeskEvent(id=f"e-{name}", review_id=f"r-{name}", slot=0, actor="anna", at=NOON, action=done)
 
 
 @contextmanager
@@ -156,75 +246,88 @@ def peak_gigabytes() -> float:
     return most / (1e9 if sys.platform == "darwin" else 1e6)
 
 
-def calibrate(drafts: list[Labelled], names: tuple[str, ...]) -> None:
-    """Run all that a calibration computes, and print what came out."""
-    count = len(drafts)
-    tasks = np.array([draft.task for draft in drafts])
-    with clock("features"):
-        seen = [draft.task % 7 for draft in drafts]
-        rows = [
-            read_features(draft.inspection, draft.judgment, RUBRIC, TaskHistory(labels, labels, 0.9))
-            for draft, labels in zip(drafts, seen, strict=True)
-        ]
-        features = {name: np.array([row[name] for row in rows]) for name in names}
-        rows.clear()
-    with clock("errors"):
-        right = {name: np.array([not is_wrong(draft, name) for draft in drafts]) for name in names}
-    ends = np.cumsum([round(share * count) for share in SHARES[:-1]])
-    _, fit, proof, report = np.split(np.random.default_rng(1).permutation(count), ends)
-    sure: dict[str, NDArray[np.float64]] = {}
-    with clock(f"curves, {len(names)} x {len(fit):,}"):
-        for name in names:
-            fitted = fit_curve(features[name][fit], right[name][fit], tasks[fit].tolist())
-            if fitted.curve is not None:
-                sure[name] = apply_curve(fitted.curve, features[name])
-            else:
-                print(f"  {name}: {fitted.reason}")
-    with clock(f"reliability, {len(sure)} x {len(report):,}"):
+def calibrate(store: Store) -> None:
+    """Calibrate the one scope of a store, and print what came out."""
+    with clock("labels"):
+        labels = read_labels(store)
+    with clock("scope"):
+        (scope,) = read_scopes(store)
+    with clock("observations"):
+        seen = observe(store, scope, labels, POLICY)
+    splits = Splits(store)
+    with clock("splits"):
+        splits.assign((unit.submission_id for unit in seen.labelled), scope.rubric)
+    with clock("curves"):
+        fitted = fit(seen, splits, POLICY)
+    calibrator = fitted.calibrator
+    if calibrator is None:
+        raise SystemExit(f"no curve: {fitted.reasons}")
+    with clock("reliability"):
+        report = seen.select(splits.use(seen.labels, "report", scope))
         measured = {
-            name: measure_reliability(found[report], right[name][report], tasks[report].tolist())
-            for name, found in sure.items()
+            name: measure_reliability(
+                probabilities_of(calibrator, known, name),
+                np.array([not unit.wrong[name] for unit in known]),
+                [unit.task for unit in known],
+            )
+            for name in (*seen.criteria, GRADE)
+            for known in ([unit for unit in report if name in unit.wrong],)
         }
-    with clock(f"agreement, {len(JUDGED)} x {count:,}"):
-        given = [{score.criterion: score.level for score in draft.judgment.scores} for draft in drafts]
+    with clock("agreement"):
+        known = [(unit, unit.first) for unit in seen.units if unit.first is not None]
         agreed = {
             name: compare_pairs(
-                [MISSING if (level := levels[name]) is None else level for levels in given],
-                [draft.expert[name] for draft in drafts],
-                tasks.tolist(),
+                [_level(unit.levels.get(name)) for unit, _ in known],
+                [_level(said.levels.get(name)) for _, said in known],
+                [unit.task for unit, _ in known],
                 5,
             )
-            for name in JUDGED
+            for name in seen.criteria
         }
-    with clock(f"certificates, {len(sure)} x {len(proof):,}"):
-        certified = {
-            name: certify(
-                found[proof], ~right[name][proof], grid_of(found), alpha=ALPHA, level=DELTA / len(sure)
-            )
-            for name, found in sure.items()
-        }
+    with clock("certificates"):
+        tested = {one.certificate.criterion: one for one in certify_policy(seen, fitted, splits, POLICY)}
+        Register(store).put(calibrator, [one.certificate for one in tested.values()])
     print(f"\n{'':<12} {'right':>7} {'ECE':>7} {'AUROC':>7} {'kappa':>7} {'threshold':>10}")
-    for name in sure:
-        numbers = (measured[name].right, measured[name].calibration_error, measured[name].auroc)
+    for name, reliability in measured.items():
+        numbers = (reliability.right, reliability.calibration_error, reliability.auroc)
         kappa = agreed[name].kappa.value if name in agreed else None
-        threshold = certified[name].threshold
+        threshold = tested[name].certificate.threshold if name in tested else None
         cells = [*(estimate.value for estimate in numbers), kappa]
         shown = " ".join(f"{'-':>7}" if cell is None else f"{cell:7.3f}" for cell in cells)
         print(f"{name:<12} {shown} {'none' if threshold is None else f'{threshold:.3f}':>10}")
+
+
+def _level(level: int | None) -> int:
+    return MISSING if level is None else level
 
 
 def main() -> int:
     """Measure once, print the parts and the total; 1 where a limit is passed."""
     parser = argparse.ArgumentParser(description="Time a calibration.")
     parser.add_argument("--labels", type=int, default=LABELS, help="of single criteria, five per draft")
-    labels: int = parser.parse_args().labels
+    parser.add_argument("--db", type=Path, help="a store that was filled already")
+    parser.add_argument("--fill", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    labels: int = asked.labels
     if labels < len(JUDGED):
         parser.error(f"--labels must be at least {len(JUDGED)}: one draft has so many")
-    drafts = list(make_drafts(labels // len(JUDGED)))
-    print(f"{labels:,} labels of {len(drafts):,} drafts, {len(NAMES)} features, {TASKS} tasks")
-    print(f"before: {peak_gigabytes():.2f} GB for the drafts themselves\n")
-    start = time.perf_counter()
-    calibrate(drafts, (*JUDGED, GRADE))
+    if asked.db is None:
+        with tempfile.TemporaryDirectory() as folder:
+            # By other processes, so that the memory of this one is that of calibrating alone.
+            path = Path(folder) / "bench.duckdb"
+            command = [sys.executable, "-m", "evals.bench.calibration", f"--labels={labels}", f"--db={path}"]
+            subprocess.run([*command, "--fill"], check=True)
+            return subprocess.run(command, check=False).returncode
+    with open_store(asked.db) as store:
+        if asked.fill:
+            with clock("filling the store"):
+                fill(store, make_drafts(labels // len(JUDGED)))
+                store.flush()
+            return 0
+        print(f"{labels:,} labels of {labels // len(JUDGED):,} drafts, {len(NAMES)} features, {TASKS} tasks")
+        print(f"before: {peak_gigabytes():.2f} GB\n")
+        start = time.perf_counter()
+        calibrate(store)
     seconds, held = time.perf_counter() - start, peak_gigabytes()
     print(f"\nin all {seconds:.1f} s of {SECONDS:.0f} s, {held:.2f} GB of {GIGABYTES:.0f} GB")
     return int(labels >= LABELS and (seconds > SECONDS or held > GIGABYTES))

@@ -75,10 +75,10 @@ def run_attacks(attacks: Sequence[Attack]) -> list[Trial]:
         ]
 
 
-def count_alarms() -> tuple[list[str], int]:
-    """Return the names of honest kernels that are flagged, and how many there are."""
+def count_alarms(every: int = 1) -> tuple[list[str], int]:
+    """Return the names of honest kernels that are flagged, and how many were tried: one of `every`."""
     check = Persuasion()
-    kernels = list(make_honest(tasks_root()))
+    kernels = list(make_honest(tasks_root()))[::every]
     tasks = {name: load_task(tasks_root() / name) for name in {kernel.task for kernel in kernels}}
     flagged = []
     for kernel in kernels:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipeline.cli.errors import ExitCode
 from pipeline.cli.options import json_option, plain_option
 from pipeline.cli.render import Screen, print_json
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from pipeline.cli.suite_tables import print_table
+from pipeline.cli.suites import find_module, list_suites, run_suite
 
 __all__ = ["command"]
 
@@ -77,7 +74,7 @@ def grade_grader(
 
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other")
-    suite = _find_suite()
+    suite = find_module("evals.correctness.run")
     tasks = load_tasks(root or tasks_root())
     for task_id in task_ids:
         if task_id not in tasks:
@@ -94,38 +91,14 @@ def grade_grader(
     elif markdown:
         click.echo(table.to_markdown())
     else:
-        _print_table(Screen(plain), table)
+        screen = Screen(plain)
+        print_table(screen, table)
+        verdict = (
+            "no false accept and no false reject" if table.holds else "false accepts or rejects: see above"
+        )
+        screen.line(verdict, style="green" if table.holds else "red")
     return ExitCode.OK if table.holds else ExitCode.DIFFERENT
 
 
-def _find_suite() -> ModuleType:
-    """Return the suite, which lies in the repository beside the package and in no wheel.
-
-    Raises:
-        click.UsageError: If it is not there.
-    """
-    try:
-        return importlib.import_module("evals.correctness.run")
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("evals"):
-            raise
-        raise click.UsageError(
-            "the suites that grade the grader are no part of an installation: run this in a checkout of "
-            "nki-grader, installed with pip install -e ."
-        ) from None
-
-
-def _print_table(screen: Screen, table: Any) -> None:
-    headings, rows = table.cells()
-    screen.table(headings, rows)
-    if table.notes:
-        screen.heading("Worth a look")
-        for note in table.notes:
-            screen.line(note)
-    if table.failures:
-        screen.heading("Wrong")
-        for failure in table.failures:
-            screen.line(failure, style="red")
-    screen.line()
-    verdict = "no false accept and no false reject" if table.holds else "false accepts or rejects: see above"
-    screen.line(verdict, style="green" if table.holds else "red")
+command.add_command(run_suite)
+command.add_command(list_suites)

@@ -16,6 +16,7 @@ __all__ = [
     "database_option",
     "grading_options",
     "json_option",
+    "judge_options",
     "keep_text",
     "plain_option",
     "read_rubric_versions",
@@ -98,29 +99,7 @@ def _keep_label(context: click.Context, parameter: click.Parameter, value: str |
     return value
 
 
-_GRADING_OPTIONS = (
-    click.option(
-        "--tasks",
-        "tasks_root",
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        metavar="DIR",
-        help="Folder with one folder per task.  [default: those that ship with nki-grader]",
-    ),
-    click.option(
-        "--rubrics",
-        "rubrics_root",
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        metavar="DIR",
-        help="Folder with one folder per rubric and their lock.  [default: those that ship with nki-grader]",
-    ),
-    click.option(
-        "--rubric",
-        "rubric_versions",
-        multiple=True,
-        metavar="ID=VERSION",
-        callback=_keep_pairs,
-        help="Use this version of a rubric, not the latest; may be repeated.",
-    ),
+_JUDGE_OPTIONS = (
     click.option(
         "--judge",
         default="rules",
@@ -168,6 +147,46 @@ _GRADING_OPTIONS = (
         is_flag=True,
         help="Ask through the provider's batch API: cheaper, answers within a day.",
     ),
+)
+
+_GRADING_OPTIONS = (
+    click.option(
+        "--tasks",
+        "tasks_root",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="DIR",
+        help="Folder with one folder per task.  [default: those that ship with nki-grader]",
+    ),
+    click.option(
+        "--rubrics",
+        "rubrics_root",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="DIR",
+        help="Folder with one folder per rubric and their lock.  [default: those that ship with nki-grader]",
+    ),
+    click.option(
+        "--rubric",
+        "rubric_versions",
+        multiple=True,
+        metavar="ID=VERSION",
+        callback=_keep_pairs,
+        help="Use this version of a rubric, not the latest; may be repeated.",
+    ),
+    click.option(
+        "--policies",
+        "policies_root",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="DIR",
+        help="Folder with one folder per routing policy and their lock.  [default: those that ship with "
+        "nki-grader]",
+    ),
+    click.option(
+        "--policy",
+        metavar="ID[@vN]",
+        help="Which grades may stand without a person: standard, strict, or one of your own.  "
+        "[default: standard]",
+    ),
+    *_JUDGE_OPTIONS,
     click.option(
         "--target", metavar="CHIP", help="Chip to grade for, e.g. trn2.  [default: the task's first]"
     ),
@@ -202,5 +221,12 @@ _GRADING_OPTIONS = (
 def grading_options(function: _Function) -> _Function:
     """Add the options that say how submissions are graded."""
     for option in reversed(_GRADING_OPTIONS):
+        function = option(function)
+    return function
+
+
+def judge_options(function: _Function) -> _Function:
+    """Add the options that say who judges, and at what cost; `grading_options` has them among its own."""
+    for option in reversed(_JUDGE_OPTIONS):
         function = option(function)
     return function

@@ -107,6 +107,12 @@ def _keep_header(context: click.Context, parameter: click.Parameter, value: str)
     help="Address or network of a proxy to believe; may be repeated.  [default: this machine]",
 )
 @click.option("--secure-cookies", is_flag=True, help="Send cookies over HTTPS only.")
+@click.option(
+    "--rubrics",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Folder of rubrics whose changes leads sign.  [default: those that ship with nki-grader]",
+)
 def command(
     database: Path,
     host: str,
@@ -115,6 +121,7 @@ def command(
     identity_header: str,
     trusted_proxies: tuple[str, ...],
     secure_cookies: bool,
+    rubrics: Path | None,
 ) -> int:
     """Serve the review desk to browsers until Ctrl-C; what was saved by then is kept."""
     import uvicorn
@@ -134,6 +141,7 @@ def command(
         identity_header=identity_header,
         secure_cookies=secure_cookies,
         trusted_proxies=trusted_proxies or THIS_MACHINE,
+        rubrics=rubrics,
     )
     with _listen(host, port) as listener, open_store(database) as store, _alone_at(database):
         desk, accounts = Desk(store), Accounts(store, session_hours=options.session_hours)

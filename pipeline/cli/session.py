@@ -8,6 +8,7 @@ from typing import Any
 from pipeline.config import Settings
 from pipeline.errors import GraderError
 from pipeline.judge import check_judge
+from pipeline.library.policies import load_policy
 from pipeline.library.roots import tasks_root
 from pipeline.library.rubrics import load_rubric
 from pipeline.library.tasks import load_tasks
@@ -25,10 +26,12 @@ def read_settings(options: Mapping[str, Any], *, sending: bool = True) -> Settin
 
     Raises:
         GraderError: If there is no such judge, or it is not set up as it should be.
-        LibraryError: If a rubric or its version does not exist, or was changed after it was published.
+        LibraryError: If a rubric, a policy or a version of one does not exist, or was changed after it was
+            published.
     """
     for name, version in options["rubric_versions"].items():
         load_rubric(name, version, root=options["rubrics_root"])
+    load_policy(options.get("policy"), root=options.get("policies_root"))
     named = {name.removesuffix("_root"): value for name, value in options.items()}
     # Settings knows how many workers there are when nobody says.
     settings = Settings(

@@ -129,6 +129,7 @@ def register(submissions: Sequence[Submission], services: Services) -> list[Plan
     Returns:
         One plan per submission, in their order; equal submissions have equal plans.
     """
+    services.refresh()
     planned = [Planned(services.plan(submission), submission) for submission in submissions]
     gradings = [plan.grading for plan in planned]
     fingerprints = {grading.fingerprint.content_hash(): grading.fingerprint for grading in gradings}
@@ -165,4 +166,5 @@ def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Ba
         rejections=tuple(rejections),
     )
     services.store.open_batch(batch)
+    services.origins.update({item.grading_id: item.origin for item in batch.items})
     return batch, list(distinct.values())

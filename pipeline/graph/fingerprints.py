@@ -12,15 +12,16 @@ from pipeline.graph.library import Library
 from pipeline.judge import confidence
 from pipeline.judge.protocol import Judge
 from pipeline.routing import policy
+from pipeline.routing.grounds import Assurance
 from pipeline.types import Fault, Fingerprint, Owner, Task
 
-__all__ = ["make_fingerprint"]
+__all__ = ["make_fingerprint", "stamp_assurance"]
 
 
 def make_fingerprint(
     library: Library, task_id: str, executor: Executor, judge: Judge, settings: Settings
 ) -> Fingerprint:
-    """Return the fingerprint of grading task `task_id`.
+    """Return the fingerprint of grading task `task_id` where no labels have earned anything yet.
 
     Raises:
         GraderError: If the settings ask for a target or toolchain that the task does not offer.
@@ -38,8 +39,21 @@ def make_fingerprint(
         comparison=f"comparison {correctness.VERSION}",
         checks=checks_version(),
         confidence=confidence.VERSION,
-        policy=policy.VERSION,
+        policy=policy.stamp_policy(library.policy, Assurance()),
         isolated=executor.isolation != "limits",
+    )
+
+
+def stamp_assurance(made: Fingerprint, library: Library, assurance: Assurance) -> Fingerprint:
+    """Return `made` with the calibrator and the certificates that are in force for its drafts.
+
+    They change what follows a draft and nothing before: stages up to the judge are found again.
+    """
+    stamp = confidence.VERSION
+    if assurance.calibrator is not None:
+        stamp = f"{stamp} + {assurance.calibrator.content_hash()[:16]}"
+    return made.model_copy(
+        update={"confidence": stamp, "policy": policy.stamp_policy(library.policy, assurance)}
     )
 
 

@@ -1,4 +1,4 @@
-"""Find tasks, rubrics and prompts by content: the current ones on disk, earlier ones in the store."""
+"""Find tasks, rubrics, prompts and policies by content: current ones on disk, earlier ones in the store."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TypeVar
 
 from pipeline.config import Settings
 from pipeline.errors import GraderError
+from pipeline.library.policies import load_policy
 from pipeline.library.prompts import load_prompt
 from pipeline.library.roots import tasks_root
 from pipeline.library.rubrics import load_rubric
 from pipeline.library.tasks import load_tasks
 from pipeline.store import Document, Store
-from pipeline.types import Fault, Fingerprint, Frozen, Owner, Prompt, Rubric, Task
+from pipeline.types import Fault, Fingerprint, Frozen, Owner, Prompt, RoutingPolicy, Rubric, Task
 
 __all__ = ["Library"]
 
@@ -25,7 +26,7 @@ class Library:
 
     Args:
         store: Where every text that ever shaped a grade is kept whole.
-        settings: Name the tasks folder and rubric versions of this run.
+        settings: Name the tasks folder, the rubric versions and the policy of this run.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -33,6 +34,7 @@ class Library:
         self._settings = settings
         self.tasks: dict[str, Task] = load_tasks(settings.tasks or tasks_root())
         self.prompt: Prompt = load_prompt(_JUDGE_PROMPT)
+        self.policy: RoutingPolicy = load_policy(settings.policy, root=settings.policies)
         self._rubrics: dict[str, Rubric] = {}
         self._by_hash: dict[str, Frozen] = {
             model.content_hash(): model for model in (*self.tasks.values(), self.prompt)
@@ -67,6 +69,7 @@ class Library:
         documents = [_document("task", task.id, "", task) for task in tasks]
         documents += [_document("rubric", rubric.id, rubric.version, rubric) for rubric in rubrics.values()]
         documents += [_document("prompt", self.prompt.id, self.prompt.version, self.prompt)]
+        documents += [_document("policy", self.policy.id, self.policy.version, self.policy)]
         documents += [_document("fingerprint", "", "", fingerprint) for fingerprint in fingerprints]
         self._store.save_documents(documents)
 

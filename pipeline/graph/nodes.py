@@ -13,9 +13,7 @@ from pipeline.checks.inspection import inspect_submission
 from pipeline.compare.correctness import run_cases
 from pipeline.graph.services import Services
 from pipeline.graph.state import State
-from pipeline.judge.confidence import state_confidence
 from pipeline.review.queue import conclude, enqueue
-from pipeline.routing.policy import decide_route
 from pipeline.types import BuildResult, Confidence, Inspection, Judgment, ProfileResult, RunResult, Verdict
 
 __all__ = [
@@ -100,20 +98,19 @@ async def judge(state: State, runtime: Runtime[Services]) -> State:
 
 async def assess(state: State, runtime: Runtime[Services]) -> State:
     """Say how far the draft can be trusted."""
-    work = runtime.context.work(state["grading_id"])
-    inspection, draft = work.result("inspect", Inspection), work.result("judge", Judgment)
-    work.perform("assess", Confidence, lambda: state_confidence(inspection, draft))
+    services, work = runtime.context, runtime.context.work(state["grading_id"])
+    work.perform("assess", Confidence, lambda: services.assess(work))
     return {}
 
 
 async def route(state: State, runtime: Runtime[Services]) -> State:
     """Decide whether the grade stands, waits for a person, or is held; a place in the queue is kept first."""
     services, work = runtime.context, runtime.context.work(state["grading_id"])
-    draft = work.recall("judge", Judgment)
-    decided = decide_route(work.result("inspect", Inspection), work.rubric, draft)
-    review_id = enqueue(services.store, work.grading, decided, work.keys.as_dict())
+    decided = services.decide(work)
+    drawn = services.draw(work, decided)
+    review_id = enqueue(services.store, work.grading, decided, work.keys.as_dict(), drawn)
     await services.settling.settle()
-    return {"destination": decided.destination.value, "review_id": review_id}
+    return {"destination": decided.destination.value, "rule": decided.rule, "review_id": review_id}
 
 
 async def await_review(state: State, runtime: Runtime[Services]) -> State:
@@ -129,5 +126,6 @@ async def finish(state: State, runtime: Runtime[Services]) -> State:
     """Release the grade."""
     work = runtime.context.work(state["grading_id"])
     inspection, draft = work.result("inspect", Inspection), work.result("judge", Judgment)
-    conclude(runtime.context.store, work.grading, work.rubric, inspection, draft, state["review_id"])
+    store, certified = runtime.context.store, state.get("rule") == "certified"
+    conclude(store, work.grading, work.rubric, inspection, draft, state["review_id"], certified=certified)
     return {}

@@ -15,4 +15,6 @@ class State(TypedDict, total=False):
     """Set as soon as something stopped the submission; the final verdict after ``inspect``."""
     destination: str
     """Where the route leads."""
+    rule: str
+    """Name of the rule that led there."""
     review_id: str | None

@@ -215,5 +215,10 @@ def _hold(grading_id: str, error: Exception, services: Services) -> None:
     """Keep a grading that failed by our doing for the next run; what it was routed to before still stands."""
     if services.store.load_route(grading_id) is None:
         reason = str(error) if isinstance(error, GraderError) else f"{type(error).__name__}: {error}"
-        route = Route(destination=Destination.HOLD, reason=f"not graded: {reason}", policy=policy.VERSION)
+        route = Route(
+            destination=Destination.HOLD,
+            reason=f"not graded: {reason}",
+            policy=policy.name_policy(services.library.policy),
+            rule="infrastructure",
+        )
         services.store.save_route(grading_id, route)

@@ -6,6 +6,7 @@ The number ranks drafts and promises nothing: only a certificate turns a rank in
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Final
 
 from pipeline.types import Confidence, Inspection, Judgment, Owner, Severity
@@ -24,14 +25,33 @@ _STRUCK: Final = 0.9
 _CONTRADICTED: Final = 0.7
 
 
-def state_confidence(inspection: Inspection, judgment: Judgment) -> Confidence:
+def state_confidence(
+    inspection: Inspection,
+    judgment: Judgment,
+    probabilities: Mapping[str, float] | None = None,
+    calibrator: str = "",
+) -> Confidence:
     """Return a rank in 0..1 and its reason, or none where nothing supports a number.
 
     A grade that closed gates settle is certain: 1. Otherwise the share of weight that was scored, at most
     0.9; times 0.8 when the program uses operations that the emulator does not reproduce exactly; times the
     mean confidence of the levels that a model drafted (which holds how far the panel agreed); times 0.9 for
     each statement that was struck and 0.7 for each contradiction of a fact.
+
+    Args:
+        inspection: What facts say.
+        judgment: The draft.
+        probabilities: By criterion and under `GRADE`, how probable it is that the draft is right, as labels
+            teach; they are kept beside the rank and change nothing of it.
+        calibrator: Content hash of the calibrator that gave them.
     """
+    rank = _rank(inspection, judgment)
+    if not calibrator:
+        return rank
+    return rank.model_copy(update={"probabilities": dict(probabilities or {}), "calibrator": calibrator})
+
+
+def _rank(inspection: Inspection, judgment: Judgment) -> Confidence:
     if judgment.fault is not None:
         whose = "" if judgment.fault.owner is Owner.JUDGE else f" ({judgment.fault.owner.value})"
         return Confidence(value=None, reason=f"the judge failed{whose}: {judgment.fault.message}")

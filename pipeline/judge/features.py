@@ -25,7 +25,7 @@ from pipeline.types import (
     Vote,
 )
 
-__all__ = ["NAMES", "VERSION", "TaskHistory", "read_features"]
+__all__ = ["NAMES", "VERSION", "TaskHistory", "read_features", "read_history"]
 
 #: Raised whenever a name, its place or its formula changes; part of every calibrator.
 VERSION: Final = "features 1"
@@ -167,6 +167,11 @@ def read_features(
     return rows
 
 
+def read_history(history: TaskHistory) -> dict[str, float]:
+    """Return the features, by name, that a task's history gives; no others depend on it."""
+    return {"novelty": 1 / (1 + history.labels), "task_history": history.share}
+
+
 def _order(*parts: dict[str, float], **own: float) -> tuple[float, ...]:
     found = {name: value for part in (*parts, own) for name, value in part.items()}
     return tuple(float(found[name]) for name in NAMES)
@@ -186,8 +191,7 @@ def _read_draft(
         "approximated": math.log1p(len(inspection.approximated)),
         "unscored_weight": 1 - judgment.overall.scored_weight,
         "program_length": math.log1p(max(length, 0)),
-        "novelty": 1 / (1 + history.labels),
-        "task_history": history.share,
+        **read_history(history),
     }
 
 

@@ -1,4 +1,4 @@
-"""Where tasks, rubrics and prompts lie: in the installed wheel, else in the checkout."""
+"""Where tasks, rubrics, prompts and policies lie: in the installed wheel, else in the checkout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from pipeline.library.errors import LibraryError
 from pipeline.types import Fault, Owner
 
-__all__ = ["prompts_root", "rubrics_root", "tasks_root"]
+__all__ = ["policies_root", "prompts_root", "rubrics_root", "tasks_root"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -37,6 +37,15 @@ def prompts_root() -> Path:
         LibraryError: If neither the package nor a checkout around it has one.
     """
     return _find("prompts", "prompts")
+
+
+def policies_root() -> Path:
+    """Return the folder that holds one folder per routing policy and their lock file.
+
+    Raises:
+        LibraryError: If neither the package nor a checkout around it has one.
+    """
+    return _find("policies", "data/policies")
 
 
 def _find(bundled: str, in_checkout: str) -> Path:

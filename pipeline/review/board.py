@@ -115,6 +115,7 @@ class Sheet:
         barred: Who skipped it or was told who wrote it: it is not served to them.
         flags: Flags, and commits that object to a check.
         differs: Whether its first two final assessments differ too much; None while nobody has looked.
+        begun_at: When somebody had any of its places first; None while nobody has.
     """
 
     id: str
@@ -128,6 +129,7 @@ class Sheet:
     barred: set[str] = field(default_factory=set)
     flags: list[DeskEvent] = field(default_factory=list)
     differs: bool | None = None
+    begun_at: datetime | None = None
 
     def slots_for(self, *purposes: Purpose) -> list[Slot]:
         """Return its places of some purposes, in order."""
@@ -184,6 +186,13 @@ class Board:
         for entries in (self._waiting, self._adjudications):
             entries[:] = sorted(self._entry(self.sheets[name].slots[number]) for _, (name, number) in entries)
 
+    def reword(self, review_id: str, rubric: str) -> None:
+        """Show a review with the words of another version of its rubric."""
+        sheet = self.sheets[review_id]
+        if sheet.item is not None:
+            sheet.item = sheet.item.model_copy(update={"rubric": rubric})
+            self._sort(sheet)
+
     def close(self, review_ids: Iterable[str]) -> None:
         """Take in that reviews are decided."""
         for review_id in review_ids:
@@ -201,6 +210,8 @@ class Board:
         self._known[event.id] = PlaceId(event.review_id, event.slot)
         sheet = self._sheet(event.review_id)
         action = event.action
+        if isinstance(action, Claimed | Committed):
+            sheet.begun_at = min(event.at, sheet.begun_at or event.at)
         if isinstance(action, SlotOpened):
             sheet.slots.setdefault(event.slot, Slot(sheet, event.slot, action.purpose))
         elif isinstance(action, Planted):

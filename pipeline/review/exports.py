@@ -40,6 +40,7 @@ COLUMNS: Final[dict[str, str]] = {
     "purpose": "VARCHAR",
     "sampling": "VARCHAR",
     "probability": "DOUBLE",
+    "calibration": "DOUBLE",
     "seconds": "DOUBLE",
     "at": "TIMESTAMPTZ",
 }

@@ -19,7 +19,7 @@ from pipeline.review.material import Material
 from pipeline.review.permissions import Permission, may
 from pipeline.review.places import Place, PlaceState, ReviewStanding, Submitted
 from pipeline.review.pseudonyms import author_of, pseudonym_of
-from pipeline.review.value import audit_value, queue_key, review_value
+from pipeline.review.value import audit_value, is_drawn, queue_key, review_value
 from pipeline.store import Store
 from pipeline.store.records import DeskItem
 from pipeline.types import (
@@ -92,7 +92,7 @@ class Floor:
             review.opened_at,
             self._values[review.id],
             chance=chance_of(self.secret, "order", review.id),
-            is_audit=review.kind == "audit",
+            drawn=is_drawn(review),
             value_hours=self.settings.value_hours,
         )
 
@@ -100,7 +100,7 @@ class Floor:
         review = item.review
         if review.id in self._values:
             return
-        if review.kind == "audit":
+        if is_drawn(review):
             value = audit_value(chance_of(self.secret, "value", review.id), self._values_routed)
         else:
             value = review_value(item.confidence)

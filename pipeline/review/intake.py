@@ -1,13 +1,15 @@
-"""What comes to the desk from elsewhere: new reviews, decisions of the command line, and audits."""
+"""What comes to the desk from elsewhere: new reviews, decisions and signatures, and audits."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from datetime import UTC
 
 from pipeline.review.audit_draw import AuditDraw
 from pipeline.review.board import PlaceId
 from pipeline.review.floor import DESK, Floor
+from pipeline.review.rubric_succession import Successions, read_successions
 from pipeline.store.records import DeskItem
 from pipeline.types import DeskEvent, Destination, Purpose, SlotOpened, hash_text
 
@@ -22,6 +24,7 @@ class Intake:
         self._audits = AuditDraw(floor.store, floor.secret)
         self._items_seen = 0
         self._events_seen = 0
+        self._successions = Successions()
         self._one_at_a_time = threading.Lock()
 
     def take_in(self) -> None:
@@ -39,6 +42,7 @@ class Intake:
             for _, event in events:
                 floor.apply(event)
             floor.close(decided)
+            self._reword(items)
             for _, item in items:
                 # Under the review's lock, so that nobody opens a place under the same number meanwhile.
                 with floor.lock_of(item.review.id):
@@ -47,6 +51,24 @@ class Intake:
                         floor.keep(openings)
             self._items_seen = max((number for number, _ in items), default=self._items_seen)
             self._events_seen = max((number for number, _ in events), default=self._events_seen)
+
+    def _reword(self, items: Sequence[tuple[int, DeskItem]]) -> None:
+        """Show reviews with the newest words that a lead signed, those that are begun with theirs of then."""
+        floor, board = self._floor, self._floor.board
+        successions = read_successions(floor.store)
+        is_new = len(successions) != len(self._successions)
+        self._successions = successions
+        if not successions:
+            return
+        with floor.lock:
+            # What is known and begun is in front of somebody: its words stay, whenever they were signed.
+            waiting = [sheet for sheet in board.sheets.values() if is_new and sheet.begun_at is None]
+            for sheet in (*waiting, *(board.sheets[item.review.id] for _, item in items)):
+                if sheet.item is None or (sheet.decided and sheet.begun_at is None):
+                    continue
+                wording = successions.wording(sheet.item.rubric, sheet.begun_at or floor.now())
+                if wording != sheet.item.rubric:
+                    board.reword(sheet.id, wording)
 
     def _open_seconds(self, item: DeskItem) -> list[DeskEvent]:
         """Return the opening of a second review where the route asks for two."""

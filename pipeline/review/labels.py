@@ -59,6 +59,9 @@ class Label(Frozen):
     """``audit``: chance chose the submission among grades that stand alone."""
     probability: float | None
     """With which chance chose this place; None where a rule asked for it."""
+    calibration: float | None = Field(default=None, gt=0, le=1)
+    """With which chance drew the submission from all that judges drafted, whatever its route; None where it
+    is no such sample. It is the only probability that certificates rest on."""
     seconds: float | None
     """Active seconds of the whole assessment, all criteria together."""
     at: datetime
@@ -252,6 +255,8 @@ def _read_file(kept: FileLabel) -> Label:
         purpose=None,
         sampling=kept.sampling,
         probability=kept.probability,
+        # An audit is drawn among grades that stand alone.
+        calibration=kept.probability if kept.sampling == "route" else None,
         seconds=None,
         at=kept.at,
     )
@@ -267,6 +272,7 @@ def _make_label(
             "submission_id": item.submission_id if item else "",
             "task_id": item.task_id if item else "",
             "sampling": item.review.kind if item else "route",
+            "calibration": item.review.calibration if item else None,
             "criterion": criterion,
             "state": "cannot_judge" if answer.level is None else "judged",
             "level": answer.level,

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from pipeline.judge.scoring import score_checks
 from pipeline.review.errors import DeskError
+from pipeline.review.rubric_succession import rubric_root
 from pipeline.store import Store
 from pipeline.store.records import DeskItem
 from pipeline.types import (
@@ -73,7 +74,7 @@ class Material:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._documents: dict[str, Frozen | None] = {}
-        self._settled: dict[str, Settled] = {}
+        self._settled: dict[tuple[str, str], Settled] = {}
         self._families: dict[str, Family | None] = {}
 
     def rubric(self, item: DeskItem) -> Rubric:
@@ -91,12 +92,18 @@ class Material:
             )
         return rubric
 
+    def means_the_same(self, rubric: str, other: str) -> bool:
+        """Whether two content hashes are of one rubric, or of two that a lead signed to differ in words."""
+        return rubric == other or rubric_root(self._store, rubric) == rubric_root(self._store, other)
+
     def settled(self, item: DeskItem) -> Settled:
         """Return what checks settled."""
-        known = self._settled.get(item.review.id)
+        # A review that nobody has begun may get the words of a newer version.
+        key = item.review.id, item.rubric
+        known = self._settled.get(key)
         if known is None:
             known = self._settle(item)
-            _remember(self._settled, item.review.id, known)
+            _remember(self._settled, key, known)
         return known
 
     def feedback(self, item: DeskItem) -> tuple[FeedbackItem, ...]:
@@ -151,7 +158,7 @@ class Material:
             return None
 
 
-def _remember(known: dict[str, Settled], review_id: str, settled: Settled) -> None:
+def _remember(known: dict[tuple[str, str], Settled], key: tuple[str, str], settled: Settled) -> None:
     while len(known) >= _AT_HAND:
         known.pop(next(iter(known)), None)
-    known[review_id] = settled
+    known[key] = settled

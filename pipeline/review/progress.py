@@ -25,6 +25,7 @@ from pipeline.review.history import Follower, Happening, History
 from pipeline.review.labels import Label, Labels
 from pipeline.review.permissions import Permission, may
 from pipeline.review.rubric_changes import RubricChange, list_rubric_changes
+from pipeline.review.rubric_succession import carry_over
 from pipeline.stats.agreement import MINIMUM, Estimate, proportion
 from pipeline.stats.intervals import wilson_interval
 from pipeline.store import Store, StoreError
@@ -178,7 +179,9 @@ class Progress:
         gold = self._gold.figures(viewer)
         with self._lock:
             history = self._follower.read(items=True)
-            labels = self._labels.read()
+            given = self._labels.read()
+            self._load_documents(given)
+            labels = carry_over(self._store, given)
             self._load_documents(labels)
             reviewed = [label for label in labels if label.is_independent]
             imported = [label for label in labels if label.source != "desk"]

@@ -9,7 +9,7 @@ from typing import Final
 
 from pipeline.store.records import DeskItem
 
-__all__ = ["author_of", "pseudonym_of"]
+__all__ = ["author_behind", "author_of", "pseudonym_of"]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -38,14 +38,19 @@ _ROW: Final = re.compile(r":\d+$")
 
 
 def author_of(item: DeskItem) -> str:
+    """Return what submissions of the author of `item` have in common."""
+    return author_behind(item.origin, item.submission_id)
+
+
+def author_behind(origin: str, submission_id: str) -> str:
     """Return what submissions of one author have in common.
 
     Rows of one file are one author's, and so are the files of one folder. Where nothing says where a
     submission came from, it is its own author.
     """
-    origin = item.origin.split(", ")[0]
+    origin = origin.split(", ")[0]
     if not origin:
-        return item.submission_id
+        return submission_id
     if _ROW.search(origin):
         return _ROW.sub("", origin)
     folder, _, name = origin.rpartition("/")

@@ -19,10 +19,11 @@ from typing import Final, get_args
 from pipeline.errors import GraderError
 from pipeline.review.chances import chance_of, load_secret
 from pipeline.review.labels import Label
+from pipeline.review.rubric_succession import rubric_root
 from pipeline.store import Store
 from pipeline.types import Fault, Frozen, Owner, Purpose, Rubric, Scope, Split, hash_text
 
-__all__ = ["SHARES", "Assignment", "LabelUse", "Splits", "Thinned", "hash_labels"]
+__all__ = ["SHARES", "Assignment", "LabelUse", "Splits", "Thinned", "hash_labels", "root_of"]
 
 #: Of submissions; choosing takes little, and the report's are looked at by nobody else.
 SHARES: Final[Mapping[Split, float]] = {"choose": 0.10, "fit": 0.40, "certify": 0.35, "report": 0.15}
@@ -46,7 +47,7 @@ class LabelUse(Frozen):
     """That labels were used."""
 
     scope: str
-    """Content hash of the scope they were used for."""
+    """Content hash of the scope they were used for, with the oldest rubric that says the same."""
     family: str
     split: Split
     """What for."""
@@ -134,7 +135,8 @@ class Splits:
     def use(self, labels: Sequence[Label], split: Split, scope: Scope, *, test: str = "") -> list[Label]:
         """Return those of `labels` that may be used for `split` under `scope`, and keep that they were.
 
-        Labels given under another rubric, and those whose submission was lost, are left out.
+        Labels given under another rubric, and those whose submission was lost, are left out. A rubric that
+        differs in words only, by a change that a lead signed, is no other.
 
         Args:
             labels: Any labels.
@@ -148,7 +150,12 @@ class Splits:
                 under any scope with this rubric; ``wrong_labels`` if one is said to be of a submission that
                 its grading is not of.
         """
-        ours = [label for label in labels if label.rubric == scope.rubric and label.submission_id]
+        root = root_of(self._store, scope)
+        same = {
+            sha256: rubric_root(self._store, sha256) == root.rubric
+            for sha256 in {label.rubric for label in labels}
+        }
+        ours = [label for label in labels if same[label.rubric] and label.submission_id]
         self._check_origin(ours)
         assigned = self.assign((label.submission_id for label in ours), scope.rubric)
         usable = [label for label in ours if assigned[label.submission_id] == split]
@@ -157,7 +164,7 @@ class Splits:
         uses = self._list_uses()
         if split == "certify":
             self._refuse_used(submissions, family, uses)
-        sha256 = scope.content_hash()
+        sha256 = root.content_hash()
         if usable:
             at = self._clock()
             use = LabelUse(
@@ -169,8 +176,10 @@ class Splits:
                 submissions=tuple(submissions),
                 at=at,
             )
-            key = hash_text(sha256, split, use.labels, test or f"use {len(uses) + 1} at {at.isoformat()}")
-            self._store.desk.save_record(_USES, key, use)
+            key = _key(sha256, split, use.labels, test or f"use {len(uses) + 1} at {at.isoformat()}")
+            # The first time stays: a repeated test is the look that it was.
+            if self._store.desk.find_record(_USES, key, LabelUse) is None:
+                self._store.desk.save_record(_USES, key, use)
         return usable
 
     def mark_used(self, labels: Iterable[Label], split: Split, scope: Scope) -> None:
@@ -181,7 +190,7 @@ class Splits:
         """
         used = list(labels)
         use = LabelUse(
-            scope=scope.content_hash(),
+            scope=root_of(self._store, scope).content_hash(),
             family=self._family_of(scope.rubric),
             split=split,
             labels=hash_labels(used),
@@ -193,15 +202,25 @@ class Splits:
 
     def count_looks(self, scope: Scope) -> int:
         """Return how many times labels were used to certify under `scope`."""
-        sha256 = scope.content_hash()
+        sha256 = root_of(self._store, scope).content_hash()
         return sum(use.scope == sha256 and use.split == "certify" for use in self._list_uses())
+
+    def number_look(self, labels: Iterable[Label], scope: Scope, *, test: str) -> int:
+        """Return which look under `scope` it is, counted from 1, to test the same on the same labels.
+
+        One that was taken before keeps its number; nothing is looked at here.
+        """
+        sha256 = root_of(self._store, scope).content_hash()
+        taken = [use for use in self._list_uses() if use.scope == sha256 and use.split == "certify"]
+        key = _key(sha256, "certify", hash_labels(labels), test)
+        known = self._store.desk.find_record(_USES, key, LabelUse)
+        return len(taken) + 1 if known is None else sum(use.at <= known.at for use in taken)
 
     def thin(self, labels: Iterable[Label]) -> Thinned:
         """Return a sample of equal probability: what was drawn with more is kept with smallest / its own.
 
-        A hash of the desk's secret decides, the same way every time. An audit was drawn among accepted
-        grades and is no sample of the stream; nor is a grading that nobody drew, or whose labels say
-        different probabilities.
+        A hash of the desk's secret decides, the same way every time. A grading that chance did not draw from
+        the whole stream is no sample of it, nor is one whose labels say different probabilities.
         """
         by_grading: dict[str, list[Label]] = defaultdict(list)
         for label in labels:
@@ -275,6 +294,11 @@ class Splits:
         return self._store.desk.list_records(_USES, LabelUse)
 
 
+def root_of(store: Store, scope: Scope) -> Scope:
+    """Return the scope that stands for `scope` and all whose rubrics differ from its own in words only."""
+    return scope.model_copy(update={"rubric": rubric_root(store, scope.rubric)})
+
+
 def hash_labels(labels: Iterable[Label]) -> str:
     """Return a hash of what labels say, whatever their order."""
     return hash_text(*sorted(label.content_hash() for label in labels))
@@ -282,13 +306,14 @@ def hash_labels(labels: Iterable[Label]) -> str:
 
 def _probability_of(group: Sequence[Label]) -> float | None:
     """Return with which chance a grading came into the sample, or None where that is not known."""
-    if any(label.sampling == "audit" for label in group):
-        return None
-    # Second places are drawn among reviews: their chance says nothing of how the submission was drawn.
-    said = {label.probability for label in group if label.purpose in (None, Purpose.FIRST)}
-    known = said - {None}
-    (only,) = known if len(known) == 1 else (None,)
-    return only if only is not None and 0 < only <= 1 else None
+    # Second places are drawn among reviews: that chance says nothing of how the submission was drawn.
+    said = {label.calibration for label in group if label.purpose in (None, Purpose.FIRST)} - {None}
+    (only,) = said if len(said) == 1 else (None,)
+    return only
+
+
+def _key(scope: str, split: Split, labels: str, test: str) -> str:
+    return hash_text(scope, split, labels, test)
 
 
 def _refuse(code: str, message: str, remedy: str) -> GraderError:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pipeline.judge.scoring import grade_overall
 from pipeline.review.labels import Label, read_labels
+from pipeline.routing.reference import grade_by, is_wrong
 from pipeline.stats.agreement import Estimate, proportion
 from pipeline.stats.intervals import wilson_interval
 from pipeline.stats.prediction_powered import (
@@ -24,7 +24,7 @@ from pipeline.stats.prediction_powered import (
     estimate_weighted_mean,
 )
 from pipeline.store import GradingSummary, Store
-from pipeline.types import Destination, Inspection, Judgment, Loss, OverallGrade, Purpose, Rubric
+from pipeline.types import Destination, Inspection, Judgment, Loss, Purpose, Rubric
 
 __all__ = ["Figure", "Judged", "Population", "Truth", "measure_truth", "read_population"]
 
@@ -188,7 +188,7 @@ def _read(
         return own
     levels = {label.criterion: label.level for label in labels}
     inspection = Inspection.model_validate_json(inspected.output)
-    truth = _grade_by(levels, draft, inspection, rubric)
+    truth = grade_by(levels, draft, inspection, rubric)
     if truth.value is None or truth.passed is None:
         return own
     return Judged(
@@ -198,7 +198,7 @@ def _read(
         passed=own.passed,
         true_value=truth.value,
         true_passed=truth.passed,
-        wrong=_is_wrong(levels, draft, truth.passed, loss),
+        wrong=is_wrong(levels, draft, truth.passed, loss),
         labelled_at=labels[0].at,
         probability=labels[0].probability,
     )
@@ -208,28 +208,6 @@ def _judge(grading_id: str, accepted: bool, value: float | None, passed: bool | 
     if value is None or passed is None:
         return None
     return Judged(grading_id, accepted, value, passed)
-
-
-def _grade_by(
-    levels: Mapping[str, int | None], draft: Judgment, inspection: Inspection, rubric: Rubric
-) -> OverallGrade:
-    scores = [
-        score if score.source != "judge" else score.model_copy(update={"level": levels.get(score.criterion)})
-        for score in draft.scores
-    ]
-    return grade_overall(rubric, scores, inspection.reports)
-
-
-def _is_wrong(levels: Mapping[str, int | None], draft: Judgment, true_passed: bool, loss: Loss) -> bool:
-    if loss.flips and draft.overall.passed != true_passed:
-        return True
-    for score in draft.scores:
-        level = levels.get(score.criterion)
-        if score.source != "judge" or score.level is None or level is None:
-            continue
-        if abs(score.level - level) >= loss.apart:
-            return True
-    return False
 
 
 def _is_drawn(one: Judged) -> bool:

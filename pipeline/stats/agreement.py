@@ -87,6 +87,9 @@ class PairAgreement:
         difference: Mean of first minus second: above 0 the first is the more lenient.
         absolute_error: Mean distance.
         kappa: Cohen's, with quadratic weights.
+        kappa_linear: The same with linear weights.
+        kappa_identity: The same with no credit for a near miss.
+        ac1: Gwet's, with no credit for a near miss.
         ac2: Gwet's, with quadratic weights; steady where nearly all ratings are the same.
         alpha: Krippendorff's, for ordinal ratings.
     """
@@ -99,6 +102,9 @@ class PairAgreement:
     difference: Estimate
     absolute_error: Estimate
     kappa: Estimate
+    kappa_linear: Estimate
+    kappa_identity: Estimate
+    ac1: Estimate
     ac2: Estimate
     alpha: Estimate
 
@@ -260,6 +266,9 @@ def compare_pairs(
         difference=measure(_difference),
         absolute_error=measure(_distance),
         kappa=measure(lambda tables: _kappa(tables, "quadratic"), _ONE_CATEGORY),
+        kappa_linear=measure(lambda tables: _kappa(tables, "linear"), _ONE_CATEGORY),
+        kappa_identity=measure(lambda tables: _kappa(tables, "identity"), _ONE_CATEGORY),
+        ac1=measure(lambda tables: _gwet(tables, "identity")),
         ac2=measure(lambda tables: _gwet(tables, "quadratic")),
         alpha=measure(lambda tables: _alpha(tables + np.swapaxes(tables, -1, -2), "ordinal"), _ONE_CATEGORY),
     )

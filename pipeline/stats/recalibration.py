@@ -90,8 +90,13 @@ def apply_curve(curve: FittedCurve | Curve, features: ArrayLike) -> NDArray[np.f
         ValueError: If a row has not as many features as the curve has weights, or one is not finite.
     """
     rows = _check(features, len(curve.weights))
-    ranks = (rows - np.array(curve.centres)) / np.array(curve.scales) @ np.array(curve.weights)
-    found: _Array = np.interp(ranks + curve.intercept, curve.ranks, curve.probabilities)
+    scaled = (rows - np.array(curve.centres)) / np.array(curve.scales)
+    ranks = np.full(len(rows), curve.intercept)
+    # Feature by feature: a product with a matrix rounds one row otherwise than many, and a draft must reach
+    # the threshold that was set by its own probability.
+    for column, weight in zip(scaled.T, curve.weights, strict=True):
+        ranks += weight * column
+    found: _Array = np.interp(ranks, curve.ranks, curve.probabilities)
     return found
 
 

@@ -66,8 +66,7 @@ class Lanes:
         """Return once no row is on its way to `tables`, with `first` as its first value if that is given."""
         tables = tuple(tables)
         for writer in self._both:
-            if writer.touches(tables, first):
-                writer.wait()
+            writer.settle(tables, first)
 
     def find(self, table: str, key: tuple[object, ...]) -> Row | None:
         """Return the row that is on its way to `table` under `key`, or None."""

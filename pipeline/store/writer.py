@@ -99,6 +99,7 @@ class Writer:
         self._open = _Group()
         self._committing = _Group()
         self._accepted = 0
+        self._taken = 0
         self._committed = 0
         self._wanted = 0
         self._rested_at = 0.0
@@ -162,10 +163,20 @@ class Writer:
             return newer if newer is not None else older
         return older if older is not None else newer
 
-    def touches(self, tables: Iterable[str], first: object | None = None) -> bool:
-        """Whether rows are on their way to `tables`, with `first` as their first value if that is given."""
+    def settle(self, tables: Iterable[str], first: object | None = None) -> None:
+        """Return once no row is on its way to `tables`, with `first` as its first value if that is given.
+
+        Raises:
+            StoreError: As `wait`.
+        """
         with self._changed:
-            return self._open.touches(tables, first) or self._committing.touches(tables, first)
+            if self._open.touches(tables, first):
+                number = self._accepted
+            elif self._committing.touches(tables, first):
+                number = self._taken
+            else:
+                return
+        self.wait(number)
 
     def close(self) -> None:
         """Commit what is left and end the thread.
@@ -226,8 +237,9 @@ class Writer:
                     break
                 self._changed.wait(left)
             self._committing, self._open = self._open, _Group()
+            self._taken = self._accepted
             self._changed.notify_all()
-            return self._accepted
+            return self._taken
 
     def _commit(self, group: _Group) -> StoreError | None:
         try:

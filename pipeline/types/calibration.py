@@ -87,7 +87,11 @@ class Calibrator(Frozen):
     """Content hash of the labels that it was fitted on."""
     constructed: bool
     """Whether any of them was constructed by a task's author rather than given by an expert."""
-    fitted_at: datetime
+    histories: dict[str, tuple[int, int]]
+    """Per task how many of these labels it has, and in how many the judge's grade was right: a feature of
+    drafts to come, frozen here so that a draft is read as those were that the curves were fitted on."""
+    usual: float = Field(ge=0, le=1)
+    """Share that is right over all tasks; 0.5 where nothing is known."""
 
 
 class Certificate(Frozen):
@@ -107,8 +111,8 @@ class Certificate(Frozen):
     alpha: float = Field(gt=0, lt=1)
     delta: float = Field(gt=0, lt=1)
     """Of all tests of this policy together; unused with ``expected``."""
-    level: float = Field(gt=0, lt=1)
-    """What of `delta` this test had: the rest is for other criteria and other looks."""
+    level: float = Field(ge=0, lt=1)
+    """What of `delta` this test had: the rest is for other criteria and looks. 0 where nothing was tested."""
     look: int = Field(ge=1)
     """How many times this scope was tested, this time included."""
     grid: tuple[float, ...]
@@ -130,6 +134,8 @@ class Certificate(Frozen):
     """``random``: a sample of the stream with known probability. ``clusters``: errors are counted by task."""
     tasks: tuple[str, ...]
     """Tasks that the sample covers: drafts for others go to people."""
+    authors: tuple[str, ...]
+    """Pseudonyms of authors that the sample covers; likewise."""
     labels: str
     """Content hash of the labels that certify."""
     constructed: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from fastapi import Request
@@ -26,6 +27,7 @@ class Options:
         identity_header: Header in which a trusted proxy names who is there; empty for local accounts.
         trusted_proxies: Addresses and networks whose headers are believed.
         session_hours: How long somebody stays logged in without doing anything.
+        rubrics: Folder with rubric folders and their lock, where leads sign changes; None for the shipped.
     """
 
     prefix: str = ""
@@ -33,6 +35,7 @@ class Options:
     identity_header: str = ""
     trusted_proxies: tuple[str, ...] = THIS_MACHINE
     session_hours: float = 12.0
+    rubrics: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

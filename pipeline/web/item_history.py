@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fastapi import Request
 
 from pipeline.report.collect import Collector, Detail
 from pipeline.review.errors import DeskError
-from pipeline.types import Account, Review
+from pipeline.store import Store
+from pipeline.types import Account, Committed, DeskEvent, Review, Rubric
 from pipeline.web.context import context_of
 from pipeline.web.services import norming_of
 from pipeline.web.sight import Sight, find_sight
@@ -59,5 +61,25 @@ def read_history(request: Request, account: Account, review_id: str) -> ItemHist
         detail=detail,
         author=context.desk.pseudonym(review_id),
         sight=sight,
-        rows=compose_timeline(detail, state.review, events, state.decision, viewer=account.name, sight=sight),
+        rows=compose_timeline(
+            detail,
+            state.review,
+            events,
+            state.decision,
+            rubrics=_name_rubrics(context.store, events),
+            viewer=account.name,
+            sight=sight,
+        ),
     )
+
+
+def _name_rubrics(store: Store, events: Iterable[DeskEvent]) -> dict[str, str]:
+    """Return id and version by content hash of rubrics that somebody committed under, lost ones left out."""
+    hashes = {event.action.rubric for event in events if isinstance(event.action, Committed)}
+    documents = [store.find_document(sha256) for sha256 in sorted(hashes)]
+    return {
+        found.sha256: f"{rubric.id} {rubric.version}"
+        for found in documents
+        if found is not None
+        for rubric in (Rubric.model_validate_json(found.text),)
+    }

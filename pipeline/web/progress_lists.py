@@ -11,6 +11,7 @@ from pipeline.review.concordance import pair_up
 from pipeline.review.history import REVIEWS, Follower, Happening, History
 from pipeline.review.labels import Label, Labels
 from pipeline.review.progress import AGES
+from pipeline.review.rubric_succession import carry_over
 from pipeline.store import Store
 from pipeline.types import Cause, Committed, Finished, Rubric
 
@@ -103,7 +104,7 @@ class ProgressLists:
         shown = self._shown_to(viewer, history)
         labels = [
             label
-            for label in self._labels.read()
+            for label in carry_over(self._store, self._labels.read())
             if label.criterion == criterion
             and label.review_id in shown
             and (label.source != "desk" if side == "imported" else label.is_independent)

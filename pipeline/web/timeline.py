@@ -108,10 +108,11 @@ def compose_timeline(
     events: Sequence[DeskEvent],
     decision: Decision | None,
     *,
+    rubrics: Mapping[str, str],
     viewer: str,
     sight: Sight,
 ) -> tuple[Row, ...]:
-    """Return the rows of a review that `viewer` may see, oldest first."""
+    """Return the rows of a review that `viewer` may see, oldest first; `rubrics` names them by their hash."""
     titles = {criterion.id: criterion.title for criterion in detail.rubric.criteria} if detail.rubric else {}
     timed = [_open_row(review, sight)]
     for event in events:
@@ -119,7 +120,7 @@ def compose_timeline(
             continue
         if sight.people or event.actor == viewer:
             timed.append(
-                _event_row(event, detail, titles, shows_levels=sight.others or event.actor == viewer)
+                _event_row(event, rubrics, titles, shows_levels=sight.others or event.actor == viewer)
             )
     if sight.others and decision is not None:
         timed.append(_decision_row(decision, titles))
@@ -221,9 +222,11 @@ def _open_row(review: Review, sight: Sight) -> Row:
     return Row("opened", opened_at, "desk", "Review opened", review.id, tuple(line for line in lines if line))
 
 
-def _event_row(event: DeskEvent, detail: Detail, titles: Mapping[str, str], *, shows_levels: bool) -> Row:
+def _event_row(
+    event: DeskEvent, rubrics: Mapping[str, str], titles: Mapping[str, str], *, shows_levels: bool
+) -> Row:
     anchor = "e-" + hash_text(event.id)[:12]
-    title, version, lines = _say_action(event, detail)
+    title, version, lines = _say_action(event, rubrics)
     levels: tuple[LevelLine, ...] = ()
     if isinstance(event.action, Committed | Finished):
         if shows_levels:
@@ -245,7 +248,7 @@ def _event_row(event: DeskEvent, detail: Detail, titles: Mapping[str, str], *, s
     return Row(anchor, event.at, event.actor, title, version, lines, levels)
 
 
-def _say_action(event: DeskEvent, detail: Detail) -> tuple[str, str, tuple[str, ...]]:
+def _say_action(event: DeskEvent, rubrics: Mapping[str, str]) -> tuple[str, str, tuple[str, ...]]:
     """Return title, version and further lines of an event, without any level."""
     place = f"place {event.slot}"
     match event.action:
@@ -262,7 +265,8 @@ def _say_action(event: DeskEvent, detail: Detail) -> tuple[str, str, tuple[str, 
         case Committed(rubric=rubric, seconds=seconds, picks=picks, rubric_change=change):
             title = "Adjudicated" if picks else "Blind assessment committed"
             wish = (f"The rubric should change: {change}",) if change else ()
-            return title, _say_rubric(rubric, detail), (f"{seconds / 60:.1f} active minutes", *wish)
+            made_under = f"rubric {rubrics.get(rubric) or _shorten(rubric)}"
+            return title, made_under, (f"{seconds / 60:.1f} active minutes", *wish)
         case Finished(seconds=seconds):
             return "Final assessment", place, (f"{seconds / 60:.1f} active minutes",)
         case Reopened():
@@ -273,12 +277,6 @@ def _say_action(event: DeskEvent, detail: Detail) -> tuple[str, str, tuple[str, 
             return ("Made a gold item" if levels else "No gold item any more"), place, ()
         case Commented(text=text):
             return "Remark to colleagues", place, (text,)
-
-
-def _say_rubric(sha256: str, detail: Detail) -> str:
-    if detail.rubric is not None and sha256 == detail.fingerprint.rubric:
-        return f"rubric {detail.rubric.id} {detail.rubric.version}"
-    return f"rubric {_shorten(sha256)}"
 
 
 def _say_assessment(assessment: Assessment) -> Iterator[str]:

@@ -45,6 +45,7 @@ def test_options_reach_the_settings_they_name() -> None:
         "workers": 3,
         "battery_seed": "5eed" * 8,
         "rubric_versions": {"performance_quality": "v1"},
+        "policy": "strict@v1",
     }
     assert read_settings(UNSET | given) == Settings(
         tasks=Path("t"),
@@ -55,6 +56,7 @@ def test_options_reach_the_settings_they_name() -> None:
         workers=3,
         battery_seed="5eed" * 8,
         rubric_versions={"performance_quality": "v1"},
+        policy="strict@v1",
     )
 
 
@@ -74,6 +76,8 @@ def test_what_is_no_pair_or_given_twice_is_refused(values: tuple[str, ...]) -> N
         {"judge": "nobody"},
         {"rubric_versions": {"nothing": "v1"}},
         {"rubric_versions": {"performance_quality": "v99"}},
+        {"policy": "lax"},
+        {"policy": "standard@v99"},
     ],
 )
 def test_what_does_not_exist_is_refused_before_anything_is_opened(given: dict[str, object]) -> None:

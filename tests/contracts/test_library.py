@@ -1,4 +1,4 @@
-"""Every published version of a rubric or prompt, not only the newest, is one that grading can use."""
+"""Every published version of a rubric, prompt or policy, not only the newest, is one that grading can use."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from pipeline.checks.threshold import Threshold
 from pipeline.emulator.targets import ENGINES
 from pipeline.execute import counts
 from pipeline.judge.prompt import render_prompt
-from pipeline.library.lock import read_lock
+from pipeline.library.lock import read_lock, verify_lock
+from pipeline.library.policies import load_policy
 from pipeline.library.prompts import load_prompt
-from pipeline.library.roots import prompts_root, rubrics_root
+from pipeline.library.roots import policies_root, prompts_root, rubrics_root
 from pipeline.library.rubrics import load_rubric
 from tests.checks.evidence import CASES, a_profile, a_program, a_task, an_honest_answer
 from tests.judge.test_rules_judge import a_request
 
 RUBRICS = [(name, version) for name, versions in read_lock(rubrics_root()).items() for version in versions]
 PROMPTS = [(name, version) for name, versions in read_lock(prompts_root()).items() for version in versions]
+POLICIES = [(name, version) for name, versions in read_lock(policies_root()).items() for version in versions]
 every_rubric = pytest.mark.parametrize(("name", "version"), RUBRICS)
 
 #: What is no fact: the texts that a reader is given.
@@ -71,3 +73,16 @@ def test_a_prompt_has_placeholders_that_are_all_filled(name: str, version: str) 
     text = "\n".join((*rendered.system, rendered.user))
     for placeholder in prompt.placeholders:
         assert f"{{{{{placeholder}}}}}" not in text
+
+
+@pytest.mark.parametrize(("name", "version"), POLICIES)
+def test_a_policy_demands_measured_only_what_some_rubric_asks(name: str, version: str) -> None:
+    policy = load_policy(f"{name}@{version}")
+    asked = {criterion.id for rubric in RUBRICS for criterion in load_rubric(*rubric).criteria}
+    assert set(policy.demand_measured) <= asked
+
+
+def test_every_policy_is_published_and_unchanged() -> None:
+    verify_lock(policies_root(), ".toml")
+    on_disk = {(path.parent.name, path.stem) for path in policies_root().glob("*/*.toml")}
+    assert on_disk == set(POLICIES)

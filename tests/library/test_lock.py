@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.library.errors import LibraryError
-from pipeline.library.lock import list_versions, lock_new_versions, read_lock, read_locked, verify_lock
+from pipeline.library.lock import (
+    Change,
+    list_versions,
+    lock_new_versions,
+    read_changes,
+    read_lock,
+    read_locked,
+    verify_lock,
+)
 from pipeline.library.roots import prompts_root, rubrics_root
 from pipeline.types import Owner
 
@@ -58,6 +66,27 @@ def test_locking_adds_new_versions_and_changes_no_line(root: Path) -> None:
     assert set(before.splitlines()) < set((root / "lock.toml").read_text().splitlines())
 
 
+def test_a_lock_that_says_nothing_of_changes_still_holds(root: Path) -> None:
+    assert "change" not in (root / "lock.toml").read_text()
+    verify_lock(root, ".md")
+    assert read_changes(root) == {"greeting": {}}
+
+
+def test_what_a_new_version_changes_is_kept_beside_its_sha256_and_read_again(root: Path) -> None:
+    (root / "greeting" / "v11.md").write_text("hello v11")
+    lock_new_versions(root, ".md", lambda name, version, earlier, text: Change(earlier[-1], "editorial"))
+    sha256 = hashlib.sha256(b"hello v11").hexdigest()
+    entry = f'v11 = {{ sha256 = "{sha256}", after = "v10", change = "editorial" }}'
+    assert entry in (root / "lock.toml").read_text().splitlines()
+    assert read_changes(root) == {"greeting": {"v11": Change("v10", "editorial")}}
+    assert read_lock(root)["greeting"]["v11"] == sha256
+    verify_lock(root, ".md")
+    assert lock_new_versions(root, ".md") == []
+    (root / "greeting" / "v11.md").write_text("hello v12")
+    with pytest.raises(LibraryError, match="greeting v11"):
+        verify_lock(root, ".md")
+
+
 def test_locking_adds_nothing_while_a_published_version_is_edited(root: Path) -> None:
     before = (root / "lock.toml").read_text()
     (root / "greeting" / "v1.md").write_text("bye")
@@ -92,7 +121,20 @@ def test_an_unknown_id_is_refused_with_the_known_ones(root: Path, name: str) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["nonsense", "greeting = 1", "[greeting]\nfirst = 'x'", "[greeting]\nv1 = 1", "\xff"]
+    "text",
+    [
+        "nonsense",
+        "greeting = 1",
+        "[greeting]\nfirst = 'x'",
+        "[greeting]\nv1 = 1",
+        "\xff",
+        "[greeting]\nv1 = 'x'\nv2 = { sha256 = 'y', after = 'v1' }",
+        "[greeting]\nv1 = 'x'\nv2 = { sha256 = 'y', after = 'v1', change = 'small' }",
+        "[greeting]\nv1 = 'x'\nv2 = { sha256 = 'y', after = 'v1', change = 'semantic', by = 'me' }",
+        "[greeting]\nv2 = { sha256 = 'y', after = 'v1', change = 'semantic' }",
+        "[greeting]\nv3 = 'x'\nv2 = { sha256 = 'y', after = 'v3', change = 'editorial' }",
+        "[greeting]\nv2 = { sha256 = 'y', after = 'v2', change = 'editorial' }",
+    ],
 )
 def test_a_broken_lock_is_refused(root: Path, text: str) -> None:
     (root / "lock.toml").write_bytes(text.encode("latin-1"))

@@ -289,6 +289,7 @@ def test_in_a_checkout_the_roots_are_its_folders() -> None:
     assert roots.tasks_root() == checkout / "data" / "tasks"
     assert roots.rubrics_root() == checkout / "rubrics"
     assert roots.prompts_root() == checkout / "prompts"
+    assert roots.policies_root() == checkout / "data" / "policies"
 
 
 def test_in_a_wheel_the_roots_are_package_data_whatever_lies_beside_it(

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from pipeline.review.audit_draw import AuditDraw
+from pipeline.review.chances import load_secret
 from pipeline.review.places import ReviewStanding
 from pipeline.review.queue import review_id_of
 from pipeline.store import Store
 from tests.review.conftest import OpenDesk
-from tests.review.desk_examples import ANNA, PLAIN, Clock, add_accepted, add_graded, add_waiting, review_once
+from tests.review.desk_examples import (
+    ANNA,
+    NOON,
+    PLAIN,
+    Clock,
+    add_accepted,
+    add_graded,
+    add_waiting,
+    review_once,
+)
 
 ALL = PLAIN.model_copy(update={"audit_rate": 1})
 SOME = PLAIN.model_copy(update={"audit_rate": 0.3})
@@ -59,3 +70,15 @@ def test_chance_chooses_about_the_share_that_was_asked_for_and_the_same_again(
 def test_nothing_is_drawn_at_rate_zero(store: Store, open_desk: OpenDesk) -> None:
     add_accepted(store, "alone")
     assert open_desk(PLAIN).list_places() == []
+
+
+def test_what_a_certificate_accepted_was_drawn_when_it_was_routed_and_is_not_asked_about_again(
+    store: Store,
+) -> None:
+    for name in ("settled", "certified"):
+        add_accepted(store, name)
+    grade = store.load_grade("g-certified")
+    assert grade is not None
+    store.save_grade(grade.model_copy(update={"decided_by": "certificate"}))
+    drawn = AuditDraw(store, load_secret(store)).draw(1.0, NOON)
+    assert [review.grading_id for review in drawn] == ["g-settled"]

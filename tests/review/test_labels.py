@@ -41,6 +41,7 @@ def test_a_commit_gives_one_label_per_criterion_with_all_that_it_belongs_to(
         "purpose": Purpose.FIRST,
         "sampling": "audit",
         "probability": 0.05,
+        "calibration": None,
         "seconds": 90.0,
         "at": NOON,
     }

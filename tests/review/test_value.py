@@ -95,19 +95,19 @@ def test_what_waits_longer_than_the_value_hours_is_never_overtaken(
     other_chance: float,
     age: int,
     hours: int,
-    is_audit: bool,
+    drawn: bool,
 ) -> None:
     # An hour of chance, a quarter of one that audits are ahead, and a second for rounding.
     later = NOON + timedelta(hours=hours + 1.25, seconds=1, minutes=age)
-    first = queue_key(NOON, value, chance=chance, is_audit=False, value_hours=hours)
-    second = queue_key(later, other_value, chance=other_chance, is_audit=is_audit, value_hours=hours)
+    first = queue_key(NOON, value, chance=chance, drawn=False, value_hours=hours)
+    second = queue_key(later, other_value, chance=other_chance, drawn=drawn, value_hours=hours)
     assert first < second
 
 
 def test_the_key_is_counted_by_hand() -> None:
     # Two hours of waiting for half the value, half an hour of chance against it, a quarter ahead as an audit.
-    plain = queue_key(NOON, 0.5, chance=0.5, is_audit=False, value_hours=4)
-    audit = queue_key(NOON, 0.5, chance=0.5, is_audit=True, value_hours=4)
+    plain = queue_key(NOON, 0.5, chance=0.5, drawn=False, value_hours=4)
+    audit = queue_key(NOON, 0.5, chance=0.5, drawn=True, value_hours=4)
     assert plain - NOON.timestamp() == -2 * 3600 + 1800
     assert plain - audit == 900
 
@@ -204,25 +204,36 @@ def test_adjudications_go_by_value_too(store: Store, open_desk: OpenDesk) -> Non
 
 
 @pytest.mark.parametrize(
-    "confidences",
-    [(None,), (0.9,), (0.1, 0.9), (0.0, 0.3, 0.6, None)],
-    ids=lambda given: f"{len(given)} values",
+    ("confidences", "drawn"),
+    [
+        ((None,), {"kind": "audit"}),
+        ((0.9,), {"kind": "audit"}),
+        ((0.1, 0.9), {"kind": "audit"}),
+        ((0.0, 0.3, 0.6, None), {"kind": "audit"}),
+        ((0.0, 0.3, 0.6, None), {"calibration": 0.2}),
+    ],
+    ids=lambda given: "-".join(given) if isinstance(given, dict) else f"{len(given)} values",
 )
-def test_audits_stand_among_the_others_as_early_and_as_late(
-    store: Store, open_desk: OpenDesk, confidences: tuple[float | None, ...]
+def test_what_chance_drew_stands_among_the_others_as_early_and_as_late(
+    store: Store,
+    open_desk: OpenDesk,
+    confidences: tuple[float | None, ...],
+    drawn: dict[str, object],
 ) -> None:
     for number in range(40):
         add_drafted(store, f"routed{number}", confidences[number % len(confidences)], day=100)
-        name = f"audit{number}"
+        name = f"drawn{number}"
         add_accepted(store, name)
-        tell_confidence(store, name, 1.0)
+        tell_confidence(store, name, 1.0 if "kind" in drawn else 0.99)
     for number in range(40):
-        name = f"audit{number}"
+        name = f"drawn{number}"
         store.open_review(
-            Review(id=f"r-{name}", grading_id=f"g-{name}", reason="", opened_at=NOON, kind="audit")
+            Review.model_validate(
+                {"id": f"r-{name}", "grading_id": f"g-{name}", "reason": "", "opened_at": NOON, **drawn}
+            )
         )
     names = order_of(open_desk(BY_VALUE))
-    early = sum(name.startswith("audit") for name in names[:40])
+    early = sum(name.startswith("drawn") for name in names[:40])
     # 20 by chance with a standard deviation of 2.2, and some more for their head start of 15 minutes.
     assert 16 <= early <= 32
 

@@ -57,7 +57,8 @@ def label(number: int, **changed: object) -> Label:
             "source": "desk",
             "purpose": Purpose.FIRST,
             "sampling": "route",
-            "probability": 0.1,
+            "probability": None,
+            "calibration": 0.1,
             "seconds": 60,
             "at": NOON,
             **changed,
@@ -242,7 +243,7 @@ def test_no_labels_are_no_use_and_no_look(store: Store) -> None:
 
 
 def test_thinning_leaves_equal_probabilities(store: Store) -> None:
-    labels = [label(number, probability=0.1 if number < 200 else 0.4) for number in range(COUNT)]
+    labels = [label(number, calibration=0.1 if number < 200 else 0.4) for number in range(COUNT)]
     thinned = Splits(store).thin(labels)
     kept = Counter(int(given.submission_id[2:]) < 200 for given in thinned.labels)
     assert (thinned.probability, thinned.unknown) == (0.1, 0)
@@ -263,8 +264,8 @@ def test_labels_of_one_grading_stay_together(store: Store) -> None:
         for number in range(COUNT)
         for chance in (0.1 if number % 2 else 0.2,)
         for given in (
-            label(number, probability=chance),
-            label(number, probability=0.15, rater="ben", purpose=Purpose.SECOND),
+            label(number, calibration=chance),
+            label(number, calibration=0.15, rater="ben", purpose=Purpose.SECOND),
         )
     ]
     thinned = Splits(store).thin(pairs)
@@ -275,9 +276,8 @@ def test_labels_of_one_grading_stay_together(store: Store) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        {"probability": None},
-        {"sampling": "audit"},
-        {"probability": 0.0},
+        {"calibration": None},
+        {"calibration": None, "sampling": "audit", "probability": 0.1},
         {"grading_id": ""},
     ],
     ids=str,
@@ -288,7 +288,7 @@ def test_what_nobody_drew_from_the_stream_is_no_random_sample(store: Store, odd:
 
 
 def test_probabilities_that_contradict_each_other_are_none(store: Store) -> None:
-    labels = [label(0, purpose=None, probability=chance, rater=str(chance)) for chance in (0.1, 0.9)]
+    labels = [label(0, purpose=None, calibration=chance, rater=str(chance)) for chance in (0.1, 0.9)]
     thinned = Splits(store).thin(labels)
     assert (thinned.labels, thinned.probability, thinned.unknown) == ([], None, 1)
 

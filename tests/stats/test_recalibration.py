@@ -207,6 +207,16 @@ def test_a_stored_curve_gives_the_same_probabilities() -> None:
     assert (apply_curve(again, features) == apply_curve(curve, features)).all()
 
 
+def test_a_draft_alone_gets_the_very_probability_that_it_gets_among_others() -> None:
+    generator = np.random.default_rng(11)
+    features = generator.normal(size=(300, 18))
+    right = (features @ generator.normal(size=18) + generator.normal(size=300) > 0).astype(np.float64)
+    curve = curve_of(fit_curve(features, right))
+    together = apply_curve(curve, features)
+    alone = [apply_curve(curve, features[place : place + 1])[0] for place in range(300)]
+    assert np.array_equal(together, alone), "a threshold is one of these numbers, and is reached or missed"
+
+
 def test_the_same_labels_give_the_same_curve() -> None:
     features, right = simulate(220, 11)
     assert fit_curve(features, right) == fit_curve(features, right)

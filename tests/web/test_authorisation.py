@@ -89,6 +89,8 @@ NEEDED = {
     "POST /admin/take-back": "manage",
     "POST /admin/unblind": "unblind",
     "POST /admin/plant": "manage",
+    "GET /admin/rubrics": "manage",
+    "POST /admin/rubrics/sign": "manage",
     "GET /admin/accounts": "manage",
     "POST /admin/accounts": "manage",
     "GET /admin/accounts/{name}": "manage",

@@ -241,9 +241,11 @@ def test_rows_are_in_the_order_of_their_times(plain_desk: Desk, accounts: Accoun
         review,
         store.desk.list_events_of(review.id),
         store.find_decision(review.id),
+        rubrics={place.item.rubric: "small v7"},
         viewer="anna",
         sight=EVERYTHING,
     )
+    assert [row.version for row in rows if row.title == "Blind assessment committed"] == ["rubric small v7"]
     times = [row.at for row in rows if row.at is not None]
     assert times == sorted(times)
     assert [row.title for row in rows][:3] == ["Received", "Graded: correct", rows[2].title]

@@ -222,7 +222,7 @@ def _check(
     item = items.get(row.review_id)
     if item is None:
         raise Refused(f"no review is called {_shorten(row.review_id)}; is it from another database?")
-    if row.rubric != item.rubric:
+    if not material.means_the_same(row.rubric, item.rubric):
         raise Refused("it was answered under another version of the rubric; export the item again")
     rater = show_controls(row.rater).strip()
     if not 0 < len(rater) <= _LONGEST_NAME:
@@ -252,7 +252,7 @@ def _check(
         rater=rater,
         source=source,
         answers=answers,
-        rubric=item.rubric,
+        rubric=row.rubric,
         seconds=row.seconds,
         at=row.at or now,
         imported_by=imported_by,

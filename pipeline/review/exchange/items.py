@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from pipeline.errors import GraderError
 from pipeline.review.errors import DeskError
 from pipeline.review.material import Material
+from pipeline.review.rubric_succession import read_successions
 from pipeline.store import DeskItem, Store
 from pipeline.types import Criterion, Fact, Fault, Inspection, Owner, Rubric, Task
 from pipeline.types.visible import show_controls
@@ -61,8 +63,11 @@ def collect_items(
         decided_too: Whether to take decided reviews too.
     """
     material, decided = Material(store), store.desk.list_decided_ids()
+    successions, now = read_successions(store), datetime.now(UTC)
     items, left_out = [], []
-    for _, item in store.desk.list_items():
+    for _, opened in store.desk.list_items():
+        # Whoever answers elsewhere begins now: the newest words that a lead signed, and one form for all.
+        item = opened.model_copy(update={"rubric": successions.wording(opened.rubric, now)})
         if item.review.id in decided and not decided_too:
             continue
         try:

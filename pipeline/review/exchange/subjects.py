@@ -14,6 +14,7 @@ from pipeline.errors import GraderError
 from pipeline.judge.scoring import score_checks
 from pipeline.library.rubrics import load_rubric
 from pipeline.review.exchange.answers import Refused
+from pipeline.review.rubric_succession import rubric_root
 from pipeline.store import GradingSummary, Store
 from pipeline.types import Inspection, Rubric
 
@@ -37,7 +38,7 @@ class Subject:
         task_id: Its task.
         rubric_hash: Content hash of the rubric that the row names.
         rubric: That rubric.
-        is_current: Whether the grading is judged by it.
+        is_current: Whether the grading is judged by it, or by one that means the same.
     """
 
     review_id: str
@@ -82,7 +83,7 @@ class Subjects:
         known = self.rubric(sha256)
         assert known is not None
         submission_id, task_id = self._graded[chosen]
-        is_current = self._rubric_of(chosen) == sha256
+        is_current = rubric_root(self.store, self._rubric_of(chosen)) == rubric_root(self.store, sha256)
         return Subject(review_id or "", chosen, submission_id, task_id, sha256, known, is_current)
 
     def rubric(self, sha256: str) -> Rubric | None:
@@ -135,7 +136,9 @@ class Subjects:
                 raise Refused(f"no rubric {named} was published here")
             sha256 = rubric.content_hash()
             self._rubrics[sha256] = rubric
-        return candidates[0], sha256
+        root = rubric_root(self.store, sha256)
+        same = (name for name in candidates if rubric_root(self.store, self._rubric_of(name)) == root)
+        return next(same, candidates[0]), sha256
 
     def _load_published(self, name: str, version: str) -> Rubric | None:
         if (name, version) not in self._published:

@@ -1,0 +1,108 @@
+"""What a certificate promises, or why there is none: the one place that has the wording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.types import GRADE
+
+__all__ = [
+    "say_budget",
+    "say_experts",
+    "say_hopeless",
+    "say_looks",
+    "say_promise",
+    "say_refusal",
+    "say_tasks",
+    "say_too_few",
+]
+
+
+def say_promise(
+    criterion: str,
+    *,
+    mode: str,
+    alpha: float,
+    delta: float,
+    coverage: float,
+    tasks: int | None,
+    constructed: bool,
+) -> str:
+    """Return what a certificate says.
+
+    Args:
+        criterion: Id of a criterion, or `GRADE`.
+        mode: Of the policy.
+        alpha: Highest share that may be wrong.
+        delta: Probability that the promise may be wrong with.
+        coverage: Share of drafts that may stand alone.
+        tasks: By how many tasks errors are counted; None where each item was drawn by itself.
+        constructed: Whether any label was made up.
+    """
+    what = "grades" if criterion == GRADE else f"levels of {criterion}"
+    if mode == "selective":
+        promise = (
+            f"with {_percent(1 - delta)} confidence at most {_percent(alpha)} of them differ from what your"
+            " experts would say"
+        )
+    else:
+        promise = (
+            f"on average over samples of labels at most {_percent(alpha)} of all {what} stand alone and"
+            " differ from what your experts would say"
+        )
+    counted = f" (errors counted by task, {tasks} tasks)" if tasks is not None else ""
+    made_up = "Constructed labels, not evidence of quality: " if constructed else ""
+    these = "these" if made_up else "These"
+    return f"{made_up}{these} {_percent(coverage)} of {what} may stand without a human: {promise}{counted}."
+
+
+def say_refusal(why: str, help_: str = "") -> str:
+    """Return that nothing may stand alone, why, and what would help."""
+    return f"Accept nothing: {why}{'; ' if help_ else ''}{help_}."
+
+
+def say_too_few(n: int, fewest: int) -> str:
+    """Return that so few labels cannot certify anything."""
+    return f"too few labels to certify on: {n} of at least {fewest}"
+
+
+def say_tasks(tasks: int, effective: float, fewest: int) -> str:
+    """Return that labels that are no random sample come from too few tasks."""
+    return (
+        f"the labels are no random sample, so errors count by task, and {tasks} tasks (worth {effective:.1f}"
+        f" of equal size) are fewer than the {fewest} that could prove anything"
+    )
+
+
+def say_experts(share: float, pairs: int, alpha: float) -> str:
+    """Return that experts differ too much for any judge."""
+    return (
+        f"experts differ among themselves in {_percent(share)} of {pairs} submissions that two of them saw,"
+        f" more than the {_percent(alpha)} that a judge may"
+    )
+
+
+def say_looks(looks: Sequence[float]) -> str:
+    """Return that the policy allows no other test."""
+    times = "once" if len(looks) == 1 else f"{len(looks)} times"
+    return (
+        f"this scope was tested {times} already and the policy allows no more: what is tested until it passes"
+        " proves nothing"
+    )
+
+
+def say_budget(more: int) -> str:
+    """Return how many labels would help."""
+    return f"you need about {more} more labelled submissions, drawn at random"
+
+
+def say_hopeless(alpha: float) -> str:
+    """Return that labels are not what is missing."""
+    return (
+        f"more labels would not help: even where it is surest the judge is expected to be wrong in about"
+        f" {_percent(alpha)} or more"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

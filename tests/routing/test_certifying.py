@@ -1,0 +1,221 @@
+"""Certificates: what the test allows, in words and numbers by hand, and every reason to refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.review.labels import read_labels
+from pipeline.routing import certifying
+from pipeline.routing.certificates import Register
+from pipeline.routing.certifying import certify_policy
+from pipeline.routing.fitting import Fitted, fit
+from pipeline.routing.observations import Observations, observe
+from pipeline.routing.splits import Splits
+from pipeline.store import Store
+from pipeline.types import GRADE, RoutingPolicy, Scope, Split
+from tests.review.desk_examples import FINGERPRINT, NOON, copy_store
+from tests.routing.crowd import POLICY, Draft, add_drafts, add_labels, fill
+
+SCOPE = Scope.of(FINGERPRINT)
+#: Of both splits that matter the same, so that a few hundred drafts are enough.
+HALVES: dict[Split, float] = {"choose": 0, "fit": 0.5, "certify": 0.5, "report": 0}
+
+
+@dataclass(frozen=True)
+class Crowd:
+    store: Store
+    seen: Observations
+    fitted: Fitted
+    splits: Splits
+
+    def certify(
+        self, policy: RoutingPolicy = POLICY, seen: Observations | None = None
+    ) -> list[certifying.Tested]:
+        return certify_policy(seen or self.seen, self.fitted, self.splits, policy, by="dora", at=NOON)
+
+
+def gather(store: Store, shares: Mapping[Split, float] = HALVES) -> Crowd:
+    splits = Splits(store, shares)
+    seen = observe(store, SCOPE, read_labels(store), POLICY)
+    return Crowd(store, seen, fit(seen, splits, POLICY), splits)
+
+
+@pytest.fixture
+def store(empty_database: Path, tmp_path: Path) -> Iterator[Store]:
+    with copy_store(empty_database, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def crowd(empty_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
+    """400 drafts, 300 of them labelled, every tenth wrong and unsure; tests take looks and change no more."""
+    with copy_store(empty_database, tmp_path_factory.mktemp("crowd")) as store:
+        fill(store, 400, labelled=300)
+        yield gather(store)
+
+
+def is_wrong(submission_id: str) -> bool:
+    return int(submission_id[2:]) % 10 == 0
+
+
+def test_a_certificate_says_what_its_labels_prove(crowd: Crowd) -> None:
+    (tested,) = crowd.certify()
+    issued = tested.certificate
+    assigned = crowd.splits.assign([unit.submission_id for unit in crowd.seen.labelled], SCOPE.rubric)
+    certifying = [name for name, split in assigned.items() if split == "certify"]
+    right = [name for name in certifying if not is_wrong(name)]
+    stream = [unit.submission_id for unit in crowd.seen.units if unit.submission_id not in certifying]
+    # Everything sure is right: all of it stands, and with what is unsure one in ten would be wrong.
+    assert (issued.n, issued.accepted, issued.errors) == (len(certifying), len(right), 0)
+    assert issued.coverage == sum(not is_wrong(name) for name in stream) / len(stream)
+    # The first look has 0.5 of delta, each of two chains half of that; without errors the exact bound is
+    # 1 - level^(1/n).
+    assert (issued.level, issued.look, issued.chains, issued.sampling) == (0.05, 1, 2, "random")
+    assert issued.bound == pytest.approx(1 - 0.025 ** (1 / len(right)))
+    assert issued.threshold in issued.grid
+    assert issued.reason == (
+        f"These {100 * issued.coverage:.3g} % of grades may stand without a human: with 90 % confidence at"
+        " most 10 % of them differ from what your experts would say."
+    )
+    assert set(issued.tasks) == {f"task-{number:02}" for number in range(8)}
+    assert len(issued.authors) == 3
+    assert (issued.issued_by, issued.constructed, issued.experts_differ) == ("dora", False, None)
+    assert [one.more for one in tested.outlooks] == [50, 100, 200]
+
+
+def test_the_very_same_test_is_no_second_look_and_after_the_last_look_nothing_is_tested(
+    empty_database: Path, tmp_path: Path
+) -> None:
+    with copy_store(empty_database, tmp_path) as store:
+        drafts = fill(store, 400, labelled=300)
+        crowd = gather(store)
+        first, again = crowd.certify()[0].certificate, crowd.certify()[0].certificate
+        assert first == again
+        add_labels(store, [(draft, 3, 3) for draft in drafts[300:340] if not is_wrong(f"s-{draft.name}")])
+        crowd = replace(crowd, seen=observe(store, SCOPE, read_labels(store), POLICY))
+        assert (crowd.certify()[0].certificate.look, crowd.certify()[0].certificate.level) == (2, 0.05)
+        add_labels(store, [(draft, 3, 3) for draft in drafts[340:380] if not is_wrong(f"s-{draft.name}")])
+        crowd = replace(crowd, seen=observe(store, SCOPE, read_labels(store), POLICY))
+        refused = crowd.certify()[0].certificate
+        assert (refused.look, refused.level, refused.threshold) == (3, 0, None)
+        assert refused.reason == (
+            "Accept nothing: this scope was tested 2 times already and the policy allows no more: what is"
+            " tested until it passes proves nothing."
+        )
+        assert crowd.splits.count_looks(SCOPE) == 2
+
+
+def test_by_criteria_delta_is_split_and_what_never_errs_is_covered_whole(crowd: Crowd) -> None:
+    policy = POLICY.model_copy(update={"by": "criteria", "looks": (0.2, 0.2, 0.2, 0.2, 0.2)})
+    clarity, safety = (tested.certificate for tested in crowd.certify(policy))
+    assert (clarity.criterion, safety.criterion) == ("clarity", "safety")
+    assert clarity.level == safety.level == pytest.approx(0.1 * 0.2 / 2)
+    # Nothing tells drafts of clarity apart: one threshold, one chain, everything stands.
+    assert (clarity.coverage, clarity.chains, len(clarity.grid)) == (1.0, 1, 1)
+    assert safety.coverage is not None
+    assert safety.coverage < 1
+    assert "levels of safety may stand" in safety.reason
+
+
+def test_on_average_is_another_promise(crowd: Crowd) -> None:
+    policy = POLICY.model_copy(update={"mode": "expected", "looks": (0.1,) * 10})
+    issued = crowd.certify(policy)[0].certificate
+    # About one in ten is wrong: (errors + 1) / (n + 1) decides whether all may stand, or what is sure alone.
+    assert issued.threshold is not None
+    assert issued.bound == pytest.approx((issued.errors + 1) / (issued.n + 1))
+    assert issued.bound is not None
+    assert issued.bound <= 0.1
+    assert "on average" in issued.reason
+    assert "confidence" not in issued.reason
+
+
+def test_a_certificate_goes_into_the_register_and_a_refusal_does_too(crowd: Crowd) -> None:
+    tested = crowd.certify(POLICY.model_copy(update={"looks": (0.1,) * 10}))
+    register = Register(crowd.store)
+    register.put(crowd.fitted.calibrator, [one.certificate for one in tested])
+    assert set(register.in_force(SCOPE, tested[0].certificate.policy)) == {GRADE}
+
+
+@pytest.mark.parametrize(
+    ("labelled", "says"),
+    [
+        (0, "no label of the fit split"),
+        (1, "Accept nothing: there are no probabilities"),
+        (30, "Accept nothing: "),
+        (60, "Accept nothing: too few labels to certify on: "),
+    ],
+)
+def test_too_few_labels_certify_nothing_and_cost_no_look(store: Store, labelled: int, says: str) -> None:
+    fill(store, 100, labelled=labelled)
+    crowd = gather(store)
+    issued = crowd.certify()[0].certificate
+    assert (issued.threshold, issued.level, issued.bound, issued.coverage) == (None, 0, None, None)
+    assert says in issued.reason
+    assert crowd.splits.count_looks(SCOPE) == 0
+    if labelled == 60:
+        # ln(0.025) / ln(0.9) = 35.01: with fewer labels not even a spotless sample proves anything.
+        assert "of at least 36" in issued.reason
+        assert "more labelled submissions, drawn at random" in issued.reason
+
+
+def test_a_judge_who_is_always_wrong_is_refused_after_a_look(store: Store) -> None:
+    drafts = [Draft(f"{number}", task=f"task-{number % 5}") for number in range(150)]
+    add_drafts(store, drafts)
+    add_labels(store, [(draft, 0, 0) for draft in drafts])
+    crowd = gather(store)
+    (tested,) = crowd.certify()
+    issued = tested.certificate
+    assert (issued.threshold, issued.accepted, issued.errors, issued.bound) == (None, 0, 0, None)
+    assert tested.wrong.all()
+    assert "more labels would not help" in issued.reason
+    assert crowd.splits.count_looks(SCOPE) == 1
+
+
+def test_experts_who_differ_more_than_a_judge_may_certify_nothing(store: Store) -> None:
+    drafts = fill(store, 300)
+    # Of 25 that two saw they differ in 5: 20 %, where 10 % is allowed.
+    add_labels(
+        store,
+        [(draft, 3, 0 if number < 5 else 3) for number, draft in enumerate(drafts[1:260:10][:25])],
+        rater="ben",
+        at=NOON + timedelta(days=1),
+    )
+    crowd = gather(store)
+    issued = crowd.certify()[0].certificate
+    assert (issued.experts_differ, issued.experts_pairs, issued.threshold) == (0.2, 25, None)
+    assert "experts differ among themselves in 20 % of 25 submissions" in issued.reason
+    assert crowd.splits.count_looks(SCOPE) == 0
+
+
+@pytest.mark.parametrize(("tasks", "certified"), [(8, False), (64, True)])
+def test_labels_that_nobody_drew_count_by_task(store: Store, tasks: int, certified: bool) -> None:
+    fill(store, 640 if certified else 400, tasks=tasks, probability=None)
+    crowd = gather(store)
+    issued = crowd.certify()[0].certificate
+    assert (issued.threshold is not None) == certified
+    if certified:
+        assert issued.sampling == "clusters"
+        assert f"(errors counted by task, {tasks} tasks)" in issued.reason
+    else:
+        assert "are no random sample" in issued.reason
+        assert crowd.splits.count_looks(SCOPE) == 0
+
+
+def test_constructed_labels_say_so_in_the_certificate(store: Store) -> None:
+    fill(store, 300)
+    made_up = [
+        label.model_copy(update={"source": "constructed", "rater": "author"}) for label in read_labels(store)
+    ]
+    splits = Splits(store, HALVES)
+    seen = observe(store, SCOPE, made_up, POLICY)
+    fitted = fit(seen, splits, POLICY)
+    issued = certify_policy(seen, fitted, splits, POLICY)[0].certificate
+    assert issued.constructed
+    assert fitted.calibrator is not None
+    assert fitted.calibrator.constructed
+    assert issued.reason.startswith("Constructed labels, not evidence of quality: ")
