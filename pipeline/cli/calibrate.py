@@ -30,6 +30,13 @@ __all__ = ["command"]
     help="Routing policy to certify for.  [default: the newest version of standard]",
 )
 @click.option(
+    "--policies",
+    "policies_root",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Folder with one folder per policy and their lock.  [default: those that ship with nki-grader]",
+)
+@click.option(
     "--scope",
     metavar="PREFIX",
     default="",
@@ -66,6 +73,7 @@ __all__ = ["command"]
 def command(
     database: Path,
     policy: str | None,
+    policies_root: Path | None,
     scope: str,
     constructed: bool,
     dry_run: bool,
@@ -93,7 +101,7 @@ def command(
         # A look would be spent before it turns out that nobody can read what came of it.
         if path is not None and str(path) != "-":
             check_output_path(path)
-    rules = load_policy(policy)
+    rules = load_policy(policy, root=policies_root)
     # A dry run writes too: to which split a submission belongs is kept as soon as it is asked for.
     with open_existing(database, read_only=False) as store:
         echo_notices(store)
@@ -120,15 +128,11 @@ def command(
 
 
 def _print(screen: Screen, one: ScopeCalibration) -> None:
-    from pipeline.routing.calibration_result import NOT_EVIDENCE
-
     screen.heading(f"{one.names.judge} · {one.names.rubric}")
     screen.line(f"scope {one.scope.content_hash()[:12]}: prompt {one.names.prompt}, {one.names.runs_on}")
     screen.line()
     screen.line(one.verdict, style="green" if one.is_certified else "red")
-    if one.constructed:
-        screen.line(NOT_EVIDENCE, style="bold yellow")
-    screen.line(one.summary)
+    screen.line(one.summary, style="yellow" if one.constructed else "")
     for finding in one.findings:
         if finding.budget:
             screen.line(f"{finding.title}: {finding.budget}")

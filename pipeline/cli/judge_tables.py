@@ -12,6 +12,7 @@ from pipeline.routing.drift import Change, Window
 from pipeline.routing.judge_comparison import JudgeComparison
 from pipeline.routing.known_scopes import KnownScope
 from pipeline.routing.replay import Replay
+from pipeline.routing.splits import SHARES
 from pipeline.stats.agreement import Estimate
 from pipeline.stats.drift import Alarm
 from pipeline.types import GRADE
@@ -76,7 +77,8 @@ def comparison_data(found: JudgeComparison) -> dict[str, Any]:
         "differ_in": found.differ_in,
         "loss": found.loss.model_dump(mode="json"),
         "flips": [dataclasses.asdict(one) for one in found.flips],
-        "errors": dataclasses.asdict(found.errors),
+        "errors": dataclasses.asdict(found.errors)
+        | {"p_value": None if found.is_too_little else found.errors.p_value},
         "old_rate": dataclasses.asdict(found.old_rate),
         "new_rate": dataclasses.asdict(found.new_rate),
         "shown": found.is_shown,
@@ -112,7 +114,8 @@ def print_comparison(screen: Screen, found: JudgeComparison) -> None:
         ],
     )
     what = "the grade" if found.criterion == GRADE else found.criterion
-    screen.heading(f"Errors of {what}, by labels for choosing")
+    share = f"{100 * SHARES['choose']:g} % of submissions"
+    screen.heading(f"Errors of {what}, by labels for choosing ({share})")
     errors = found.errors
     screen.fields(
         {
@@ -121,7 +124,9 @@ def print_comparison(screen: Screen, found: JudgeComparison) -> None:
             "B minus A": _show(errors.difference),
             "only A errs": str(errors.only_old),
             "only B errs": str(errors.only_new),
-            "McNemar": f"p = {errors.p_value:.3g}, exact, as if submissions were independent",
+            "McNemar": errors.difference.reason
+            if found.is_too_little
+            else f"p = {errors.p_value:.3g}, exact, as if submissions were independent",
         }
     )
     screen.line()

@@ -166,5 +166,5 @@ def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Ba
         rejections=tuple(rejections),
     )
     services.store.open_batch(batch)
-    services.origins.update({item.grading_id: item.origin for item in batch.items})
+    services.deciding.note_origins({item.grading_id: item.origin for item in batch.items})
     return batch, list(distinct.values())

@@ -99,15 +99,15 @@ async def judge(state: State, runtime: Runtime[Services]) -> State:
 async def assess(state: State, runtime: Runtime[Services]) -> State:
     """Say how far the draft can be trusted."""
     services, work = runtime.context, runtime.context.work(state["grading_id"])
-    work.perform("assess", Confidence, lambda: services.assess(work))
+    work.perform("assess", Confidence, lambda: services.deciding.assess(work))
     return {}
 
 
 async def route(state: State, runtime: Runtime[Services]) -> State:
     """Decide whether the grade stands, waits for a person, or is held; a place in the queue is kept first."""
     services, work = runtime.context, runtime.context.work(state["grading_id"])
-    decided = services.decide(work)
-    drawn = services.draw(work, decided)
+    decided = services.deciding.decide(work)
+    drawn = services.deciding.draw(work, decided)
     review_id = enqueue(services.store, work.grading, decided, work.keys.as_dict(), drawn)
     await services.settling.settle()
     return {"destination": decided.destination.value, "rule": decided.rule, "review_id": review_id}

@@ -14,33 +14,15 @@ from pipeline.errors import GraderError
 from pipeline.execute.emulator import EmulatorExecutor
 from pipeline.execute.executor import Executor
 from pipeline.execute.sandbox import Level, choose_level
+from pipeline.graph.deciding import Deciding
 from pipeline.graph.fingerprints import make_fingerprint, stamp_assurance
 from pipeline.graph.keys import StageKeys
 from pipeline.graph.library import Library
 from pipeline.graph.work import Work
 from pipeline.judge import open_judge
-from pipeline.judge.confidence import state_confidence
 from pipeline.judge.protocol import Judge
-from pipeline.review.calibration_draw import CalibrationDraw
-from pipeline.review.chances import load_secret
-from pipeline.review.pseudonyms import author_behind, pseudonym_of
-from pipeline.routing.assurance import estimate_draft, read_assurance
-from pipeline.routing.certificates import Register
-from pipeline.routing.grounds import Assurance
-from pipeline.routing.policy import decide_route, is_settled
 from pipeline.store import Settling, Store
-from pipeline.types import (
-    Confidence,
-    Fault,
-    Fingerprint,
-    Grading,
-    Inspection,
-    Judgment,
-    Owner,
-    Route,
-    Scope,
-    Submission,
-)
+from pipeline.types import Fault, Fingerprint, Grading, Owner, Scope, Submission
 
 if TYPE_CHECKING:
     from pipeline.judge.calls.caller import Caller
@@ -59,13 +41,10 @@ class Services:
     judge: Judge
     settling: Settling
     settings: Settings
-    origins: dict[str, str] = field(default_factory=dict)
-    """By grading, where its submission came from in this run; a grading without one has no known author."""
+    deciding: Deciding
     _in_flight: dict[str, Work] = field(default_factory=dict)
     _unassured: dict[str, Fingerprint] = field(default_factory=dict)
     _fingerprints: dict[str, Fingerprint] = field(default_factory=dict)
-    _assurances: dict[Scope, Assurance] = field(default_factory=dict)
-    _draw: CalibrationDraw | None = None
 
     def plan(self, submission: Submission) -> Grading:
         """Return the grading that `submission` gets under this run's settings."""
@@ -82,14 +61,14 @@ class Services:
                     self.library, task_id, self.executor, self.judge, self.settings
                 )
             made = self._unassured[task_id]
-            assurance = self._assurance_of(Scope.of(made))
+            assurance = self.deciding.assurance_of(Scope.of(made))
             self._fingerprints[task_id] = stamp_assurance(made, self.library, assurance)
         return self._fingerprints[task_id]
 
     def refresh(self) -> None:
         """Take in certificates that came into force or were taken back; a run does so once, at its start."""
         self._fingerprints.clear()
-        self._assurances.clear()
+        self.deciding.refresh()
 
     def work(self, grading_id: str) -> Work:
         """Return a grading in flight.
@@ -117,61 +96,9 @@ class Services:
         self._in_flight[grading.id] = work
         return work
 
-    def assess(self, work: Work) -> Confidence:
-        """Say how far the draft of a grading can be trusted."""
-        inspection, draft = work.result("inspect", Inspection), work.result("judge", Judgment)
-        calibrator = self._assured(work).calibrator
-        probabilities = estimate_draft(calibrator, inspection, draft, work.rubric, work.task.id)
-        sha256 = calibrator.content_hash() if calibrator is not None else ""
-        return state_confidence(inspection, draft, probabilities, sha256)
-
-    def decide(self, work: Work) -> Route:
-        """Decide where a grading goes."""
-        assurance = self._assured(work)
-        return decide_route(
-            work.result("inspect", Inspection),
-            work.rubric,
-            work.recall("judge", Judgment),
-            confidence=work.recall("assess", Confidence),
-            policy=self.library.policy,
-            assurance=assurance,
-            task=work.task.id,
-            author=self._author_of(work.grading) if assurance.certificates else "",
-        )
-
-    def draw(self, work: Work, route: Route) -> float | None:
-        """Return with which chance a grading was drawn to calibrate on; None where it was not."""
-        if is_settled(route):
-            return None
-        if self._draw is None:
-            self._draw = CalibrationDraw(self.store, self.library.policy.calibration_rate)
-        return self._draw.draw(work.grading, route.destination)
-
     def end(self, grading_id: str) -> None:
         """Let go of a grading that left the graph, for good or for now."""
         self._in_flight.pop(grading_id, None)
-
-    def _assured(self, work: Work) -> Assurance:
-        """Return what was in force for a grading: of one that was made otherwise nothing is known."""
-        made = work.grading.fingerprint
-        return self._assurance_of(Scope.of(made)) if work.current else Assurance()
-
-    def _assurance_of(self, scope: Scope) -> Assurance:
-        if scope not in self._assurances:
-            self._assurances[scope] = read_assurance(
-                Register(self.store), scope, self.library.policy.content_hash(), self._family_of
-            )
-        return self._assurances[scope]
-
-    def _family_of(self, rubric: str) -> str:
-        try:
-            return self.library.find_rubric(rubric).id
-        except GraderError:
-            return ""
-
-    def _author_of(self, grading: Grading) -> str:
-        author = author_behind(self.origins.get(grading.id, ""), grading.submission_id)
-        return pseudonym_of(load_secret(self.store), author)
 
 
 @contextmanager
@@ -212,6 +139,7 @@ def open_services(store: Store, settings: Settings, *, caller: Caller | None = N
             judge=judge,
             settling=settling,
             settings=settings,
+            deciding=Deciding(store, library),
         )
     finally:
         executor.close()

@@ -9,7 +9,7 @@ read off all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, get_args
 
@@ -21,7 +21,7 @@ from pipeline.routing.calibration_measures import (
     compare_people,
     count_passes,
     describe_population,
-    test_annotators,
+    weigh_annotators,
 )
 from pipeline.routing.calibration_result import Findings, Savings, ScopeCalibration, SplitCount
 from pipeline.routing.calibration_words import (
@@ -57,6 +57,7 @@ __all__ = ["calibrate"]
 
 _SPLITS: Final[tuple[Split, ...]] = get_args(Split)
 _CHAINS: Final = 2
+_NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 #: Shares of drafts at which a dry run looks ahead.
 _STEPS: Final = 20
 
@@ -122,11 +123,9 @@ class _Run:
             (label.submission_id for label in observed.labels), observed.scope.rubric
         )
         tested: Sequence[Tested] = ()
+        taken_back = ""
         if not self.dry_run:
-            tested = certify_policy(observed, fitted, self.splits, self.policy, by=self.by, at=self.at)
-            if tested or fitted.calibrator is not None:
-                certificates = [one.certificate for one in tested]
-                Register(self.store, clock=lambda: self.at).put(fitted.calibrator, certificates)
+            tested, taken_back = self._certify(observed, fitted)
         findings = self._measure(observed, fitted, assigned, tested)
         population = describe_population(observed.units, self.accepted)
         labelled = observed.labelled
@@ -150,9 +149,10 @@ class _Run:
             findings=findings,
             truth=measure_truth(population),
             alarm=watch_audits(population.judged, self.policy.alpha, self.policy.delta),
-            savings=self._price(findings, labelled),
+            savings=None if taken_back else self._price(findings, labelled),
             notes=tuple(_list_notes(labelled, findings, len(raters))),
-            verdict=say_verdict(findings, self.policy, dry_run=self.dry_run),
+            taken_back=bool(taken_back),
+            verdict=taken_back or say_verdict(findings, self.policy, dry_run=self.dry_run),
             summary=say_summary(
                 findings,
                 labelled=len(labelled),
@@ -162,6 +162,26 @@ class _Run:
                 constructed=is_constructed,
             ),
         )
+
+    def _certify(self, observed: Observations, fitted: Fitted) -> tuple[list[Tested], str]:
+        """Return what is in force now, and who took any of it back and why; empty if nobody did.
+
+        What was issued before stays the same certificate, and one that was taken back stays so.
+        """
+        tested = certify_policy(observed, fitted, self.splits, self.policy, by=self.by, at=self.at)
+        register = Register(self.store, clock=lambda: self.at)
+        if tested or fitted.calibrator is not None:
+            register.put(fitted.calibrator, [one.certificate for one in tested])
+        kept = {_without_issue(one.certificate): one for one in reversed(register.list_all())}
+        found = [kept[_without_issue(one.certificate)] for one in tested]
+        reasons = (
+            f"Taken back by {one.revoked_by}: {one.revoked_because}. Nothing may stand alone on it."
+            for one in found
+            if one.revoked_at is not None
+        )
+        return [
+            replace(one, certificate=issued.certificate) for one, issued in zip(tested, found, strict=True)
+        ], next(reasons, "")
 
     def _measure(
         self,
@@ -200,7 +220,7 @@ class _Run:
                     reliability=reliability,
                     judge=agreement,
                     people=compare_people(observed.labelled, name),
-                    annotators=test_annotators(seen, name),
+                    annotators=weigh_annotators(seen, name),
                     passes=count_passes(agreement) if name == GRADE else None,
                     certificate=found.certificate if found else None,
                     outlooks=found.outlooks if found else (),
@@ -243,6 +263,11 @@ class _Run:
         return say_savings(share, _bound_of(issued, share), self.policy, seconds)
 
 
+def _without_issue(certificate: Certificate) -> str:
+    """Return a hash of what a certificate says, whenever and by whomever it was issued."""
+    return certificate.model_copy(update={"issued_at": _NO_TIME, "issued_by": ""}).content_hash()
+
+
 def _gather_labels(store: Store, *, constructed: bool) -> list[Label]:
     """Return the labels that count; what an expert said goes before what a task's author made up."""
     labels = read_labels(store)
@@ -281,7 +306,7 @@ def _list_notes(labelled: Sequence[Unit], findings: Sequence[Findings], raters: 
             "No label counts for these drafts: let people review at the desk, or import a table with"
             " nki-grader labels import FILE --format expert."
         )
-    elif raters == 1:
+    elif raters == 1 and not all(unit.constructed for unit in labelled):
         yield "One person gave all labels, so that person's habits count as the truth."
     made_up = sum(unit.constructed for unit in labelled)
     if 0 < made_up < len(labelled):

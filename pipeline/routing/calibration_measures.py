@@ -15,7 +15,7 @@ from pipeline.stats.agreement import MISSING, PairAgreement, compare_pairs, prop
 from pipeline.stats.alternative_annotator import AnnotatorTest, compare_with_annotators
 from pipeline.types import GRADE
 
-__all__ = ["compare_judge", "compare_people", "count_passes", "describe_population", "test_annotators"]
+__all__ = ["compare_judge", "compare_people", "count_passes", "describe_population", "weigh_annotators"]
 
 #: Every rubric's levels lie in 0..4; of a grade fail is 0 and pass is 1.
 _LEVELS: Final = 5
@@ -46,7 +46,7 @@ def compare_people(units: Sequence[Unit], criterion: str) -> PairAgreement:
     )
 
 
-def test_annotators(units: Sequence[Unit], criterion: str) -> AnnotatorTest:
+def weigh_annotators(units: Sequence[Unit], criterion: str) -> AnnotatorTest:
     """Return whether the judge may stand in for one of the people who labelled."""
     names = sorted(
         {opinion.rater for unit in units for opinion in (unit.first, unit.second) if opinion is not None}

@@ -161,6 +161,7 @@ class ScopeCalibration:
         alarm: Whether audits speak against the certificate.
         savings: None where nothing is certified.
         notes: What else a reader has to know.
+        taken_back: Whether somebody took this very certificate back before.
         verdict: One line.
         summary: What to know beside it, in one paragraph.
     """
@@ -183,6 +184,7 @@ class ScopeCalibration:
     alarm: Alarm
     savings: Savings | None
     notes: tuple[str, ...]
+    taken_back: bool
     verdict: str
     summary: str
 
@@ -211,7 +213,7 @@ class ScopeCalibration:
     def is_certified(self) -> bool:
         """Whether anything may stand alone: the policy's own certificates are all there."""
         issued = self.certificates
-        return bool(issued) and all(one.threshold is not None for one in issued)
+        return bool(issued) and not self.taken_back and all(one.threshold is not None for one in issued)
 
     @property
     def share_accepted(self) -> float:

@@ -14,6 +14,9 @@ from pipeline.types import Calibrator, Certificate, RoutingPolicy
 __all__ = ["say_budget", "say_curve", "say_forecast", "say_savings", "say_summary", "say_verdict"]
 
 _HUNDRED: Final = 100
+#: A chance below which nobody should count on it, and one above which it goes without saying.
+_SLIM: Final = 0.05
+_SURE: Final = 0.995
 
 
 def say_verdict(findings: Sequence[Findings], policy: RoutingPolicy, *, dry_run: bool) -> str:
@@ -51,10 +54,10 @@ def say_summary(
     constructed: bool,
 ) -> str:
     """Return what a reader has to know beside the verdict, in one plain paragraph."""
-    parts = [f"{NOT_EVIDENCE[0].upper()}{NOT_EVIDENCE[1:]}."] if constructed else []
+    parts = [f"All of it rests on {NOT_EVIDENCE}."] if constructed else []
     parts.append(
         f"Of {_count(drafts, 'draft')} {_count(labelled, 'is', 'are')} labelled, for {_count(tasks, 'task')}"
-        f" and by {_count(raters, 'person', 'people')}."
+        f" by {_count(raters, 'person', 'people')}."
     )
     if findings:
         grade = findings[0]
@@ -75,23 +78,23 @@ def say_budget(
     """
     if certificate is None:
         return ""
-    if certificate.look >= looks:
+    if certificate.look - (certificate.level == 0) >= looks:
         return f"More labels would buy nothing under this policy: all {_count(looks, 'look')} are used."
     if not outlooks:
         return "It cannot be said what more labels would buy: there is nothing to go by yet."
     best = max(outlooks, key=lambda one: one.coverage)
     gain = best.coverage - (present or 0.0)
-    if best.chance < 0.05:
+    if best.chance < _SLIM:
         return (
             f"Even {best.more} more labels would hardly certify anything: as it looks, too many of these"
             " are wrong."
         )
     if present and gain < 0.01:
         return f"{best.more} more labels would hardly change what may stand alone now."
-    return (
-        f"{best.more} more labels to certify would let {_percent(best.coverage)} stand alone on average,"
-        f" and anything at all with a chance of {_percent(best.chance)}."
-    )
+    words = f"{best.more} more labels to certify would let {_percent(best.coverage)} stand alone on average"
+    if best.chance > _SURE:
+        return f"{words}."
+    return f"{words}, and anything at all with a chance of {_percent(best.chance)}."
 
 
 def say_curve(calibrator: Calibrator | None, criterion: str, reason: str) -> str:
@@ -101,8 +104,9 @@ def say_curve(calibrator: Calibrator | None, criterion: str, reason: str) -> str
     )
     if curve is None:
         return f"No probabilities: {reason or 'no label was given'}"
+    flat = f"; every draft is as likely: {reason}" if reason else ""
     names = {"isotonic": "isotonic regression", "platt": "Platt's sigmoid"}
-    return f"Probabilities by logistic regression and {names[curve.method]}, fitted on {curve.n} labels"
+    return f"Probabilities by logistic regression and {names[curve.method]}, fitted on {curve.n} labels{flat}"
 
 
 def say_forecast(certify: int, share: float | None, needed: int | None, *, looks: int = 0) -> str:

@@ -62,6 +62,10 @@ class _Issue(Frozen):
     def policy(self) -> str:
         return self.certificates[0].policy if self.certificates else ""
 
+    @property
+    def says(self) -> list[Certificate]:
+        return _says(self.certificates)
+
 
 class _Revocation(Frozen):
     """That a certificate was taken back."""
@@ -90,7 +94,8 @@ class Register:
     def put(self, calibrator: Calibrator | None, certificates: Sequence[Certificate]) -> None:
         """Put in force what one calibration came to; committed on return.
 
-        It replaces what the scope had for the same policy, also where it certifies nothing.
+        It replaces what the scope had for the same policy, also where it certifies nothing. What differs from
+        that in nothing but when and by whom it was issued changes nothing: it is the very same certificate.
 
         Raises:
             ValueError: If there is nothing to put, or the certificates are not of one policy, of the
@@ -105,6 +110,9 @@ class Register:
             raise ValueError("what is put in force together must be of one scope and one policy")
         if any(certificate.calibrator != named for certificate in certificates):
             raise ValueError("a certificate is not on the probabilities of this calibrator")
+        known = self._find(next(iter(scopes)), certificates[0].policy) if certificates else None
+        if known is not None and known.calibrator == calibrator and known.says == _says(certificates):
+            return
         # Later than all others, whatever the clock says: the latest counts.
         newest = max((issue.put_at for issue in self._list()), default=None)
         at = self._clock()
@@ -230,6 +238,12 @@ def explain_void(certificate: Certificate, scope: Scope) -> str | None:
         return None
     *others, last = changed
     return f"void: {', '.join(others)}{' and ' if others else ''}{last} changed since it was issued"
+
+
+def _says(certificates: Sequence[Certificate]) -> list[Certificate]:
+    """Return certificates without when and by whom they were issued."""
+    nobody = {"issued_at": datetime.min.replace(tzinfo=UTC), "issued_by": ""}
+    return [certificate.model_copy(update=nobody) for certificate in certificates]
 
 
 def _keep(issue: _Issue, certificate: Certificate, taken: _Revocation | None) -> Kept:

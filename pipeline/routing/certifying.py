@@ -64,6 +64,7 @@ class _Case:
     splits: Splits
     policy: RoutingPolicy
     certifying: Sequence[Unit]
+    labels: str
     level: float
     look: int
     by: str
@@ -140,6 +141,7 @@ def certify_policy(
         splits=splits,
         policy=policy,
         certifying=certifying,
+        labels=hash_labels(labels),
         level=policy.delta * share / max(1, len(criteria)),
         look=look,
         by=by,
@@ -170,7 +172,7 @@ def _plan(case: _Case, basis: _Basis) -> _Sample | str:
     if differ is not None and differ > policy.alpha:
         return promises.say_refusal(promises.say_experts(differ, pairs, policy.alpha))
     if case.level == 0:
-        return promises.say_refusal(promises.say_looks(policy.looks))
+        return promises.say_refusal(promises.say_looks(case.look - 1, len(policy.looks)))
     if not basis.grid:
         why = case.fitted.reasons.get(criterion, "there is no other draft to set thresholds by")
         return promises.say_refusal(f"there are no probabilities to go by, {why}", _budget(case, basis, 0))
@@ -228,7 +230,7 @@ def _test(case: _Case, basis: _Basis, sample: _Sample) -> Tested:
             delta=case.policy.delta,
             coverage=float((basis.stream >= found.threshold).mean()),
             tasks=len({unit.task for unit in sample.units}) if sample.sampling == "clusters" else None,
-            constructed=_is_constructed(case, sample.units),
+            constructed=_is_constructed(case),
         )
     return Tested(_issue(case, basis, sample, found, reason), sure, wrong, outlooks)
 
@@ -286,8 +288,8 @@ def _issue(case: _Case, basis: _Basis, sample: _Sample, found: _Finding, reason:
         sampling=sample.sampling,
         tasks=tuple(sorted(task for task, n in covered.items() if n >= case.policy.fewest_per_task)),
         authors=tuple(sorted({unit.author for unit in sample.units})),
-        labels=hash_labels(label for unit in sample.units for label in unit.labels),
-        constructed=_is_constructed(case, sample.units),
+        labels=case.labels,
+        constructed=_is_constructed(case),
         experts_differ=differ,
         experts_pairs=pairs,
         issued_at=case.at,
@@ -327,6 +329,6 @@ def _compare_experts(observations: Observations, criterion: str) -> tuple[float 
     return (sum(differ) / len(differ) if len(differ) >= MINIMUM else None, len(differ))
 
 
-def _is_constructed(case: _Case, units: Sequence[Unit]) -> bool:
-    calibrator = case.fitted.calibrator
-    return any(unit.constructed for unit in units) or (calibrator is not None and calibrator.constructed)
+def _is_constructed(case: _Case) -> bool:
+    # Whatever came of a calibration that took them in says so, refusals as well.
+    return any(unit.constructed for unit in case.observations.labelled)

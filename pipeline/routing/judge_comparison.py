@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Final, NamedTuple
@@ -186,17 +186,9 @@ def compare_judges(
         )
     test = hash_text("judge compare", old.sha256, new.sha256, criterion, policy.loss)
     paired = {pair.submission_id for pair in pairs}
+    kept = splits or Splits(store)
     used = [
-        {
-            label.submission_id
-            for label in splits.use(
-                [label for label in side.labels if label.submission_id in paired],
-                "choose",
-                side.scope,
-                test=test,
-            )
-        }
-        for splits in (splits or Splits(store),)
+        {label.submission_id for label in kept.use(_labels_of(side, paired), "choose", side.scope, test=test)}
         for side in sides
     ]
     outcomes = []
@@ -267,8 +259,11 @@ def _pair(store: Store, old: Observations, new: Observations) -> tuple[list[_Pai
         tasks[place.grading_id] = place.made.task
         graded.setdefault(root_of(store, Scope.of(place.made)), set()).add(place.submission_id)
     both = graded[root_of(store, old.scope)] & graded[root_of(store, new.scope)]
-    before = {unit.submission_id: unit for unit in old.units}
-    after = {unit.submission_id: unit for unit in new.units}
+    # A grade that checks alone make is no judge's draft.
+    before, after = (
+        {unit.submission_id: unit for unit in side.units if set(unit.levels.values()) - {None}}
+        for side in (old, new)
+    )
     left_out: Counter[str] = Counter()
     pairs = []
     for name in sorted(both):
@@ -279,6 +274,10 @@ def _pair(store: Store, old: Observations, new: Observations) -> tuple[list[_Pai
         else:
             pairs.append(_Pair(name, before[name].task, before[name], after[name]))
     return pairs, left_out
+
+
+def _labels_of(side: Observations, submissions: Collection[str]) -> list[Label]:
+    return [label for label in side.labels if label.submission_id in submissions]
 
 
 def _judge(pair: _Pair, criterion: str, used: bool) -> _Outcome | str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pipeline.types import GRADE
 
 __all__ = [
@@ -82,12 +80,11 @@ def say_experts(share: float, pairs: int, alpha: float) -> str:
     )
 
 
-def say_looks(looks: Sequence[float]) -> str:
+def say_looks(taken: int, allowed: int) -> str:
     """Return that the policy allows no other test."""
-    times = "once" if len(looks) == 1 else f"{len(looks)} times"
     return (
-        f"this scope was tested {times} already and the policy allows no more: what is tested until it passes"
-        " proves nothing"
+        f"this scope was tested {taken} times already and the policy allows {allowed}: what is tested until"
+        " it passes proves nothing"
     )
 
 

@@ -124,8 +124,9 @@ class Splits:
         }
         wanted = sorted(set(submission_ids))
         new = [name for name in wanted if name not in known]
+        drawn = self._draw(family, new)
         for name in new:
-            known[name] = self._draw(family, name)
+            known[name] = drawn[name]
             kept = Assignment(family=family, submission_id=name, split=known[name], at=self._clock())
             self._store.desk.save_record(_ASSIGNMENTS, hash_text(family, name), kept, wait=False)
         if new:
@@ -240,19 +241,23 @@ class Splits:
             unknown=len(by_grading) - len(known),
         )
 
-    def _draw(self, family: str, submission_id: str) -> Split:
-        try:
-            submission = self._store.load_submission(submission_id)
-        except KeyError as error:
+    def _draw(self, family: str, submission_ids: Sequence[str]) -> dict[str, Split]:
+        found = {
+            # What was refused at the door has no code, and is like nothing else.
+            submission.id: chance_of(
+                self._secret, _ASSIGNMENTS, family, submission.task_id, submission.code or submission.id
+            )
+            for submission in self._store.drafts.read_submissions(submission_ids)
+        }
+        lost = next((name for name in submission_ids if name not in found), None)
+        if lost is not None:
             raise _refuse(
-                "wrong_labels",
-                f"labels are of submission {submission_id}, which is not here",
-                "import them here",
-            ) from error
-        # What was refused at the door has no code, and is like nothing else.
-        drawn = chance_of(
-            self._secret, _ASSIGNMENTS, family, submission.task_id, submission.code or submission_id
-        )
+                "wrong_labels", f"labels are of submission {lost}, which is not here", "import them here"
+            )
+        return {name: self._place(drawn) for name, drawn in found.items()}
+
+    def _place(self, drawn: float) -> Split:
+        """Return the split in whose share a number of 0..1 falls."""
         return next(
             (split for split, bound in zip(_SPLITS, self._bounds, strict=True) if drawn < bound), _SPLITS[-1]
         )

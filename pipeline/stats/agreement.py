@@ -257,12 +257,19 @@ def compare_pairs(
             return point
         return Estimate(point.value, n, percentile_interval(function(draws)) if draws is not None else None)
 
+    def share(function: Callable[[_Array], _Array]) -> Estimate:
+        found = measure(function)
+        if found.value not in (0.0, 1.0) or found.interval is None:
+            return found
+        # All draws are alike then, although others may come: as many clusters could have held one.
+        return Estimate(found.value, n, wilson_interval(int(found.value) * len(numbers), len(numbers)))
+
     return PairAgreement(
         n=n,
         clusters=len(numbers),
         table=tuple(tuple(int(count) for count in row) for row in table),
-        exact=measure(_weighted_share("identity")),
-        adjacent=measure(_adjacent),
+        exact=share(_weighted_share("identity")),
+        adjacent=share(_adjacent),
         difference=measure(_difference),
         absolute_error=measure(_distance),
         kappa=measure(lambda tables: _kappa(tables, "quadratic"), _ONE_CATEGORY),

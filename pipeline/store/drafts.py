@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from pipeline.store.transport import Transport
-from pipeline.types import Fingerprint
+from pipeline.types import Fingerprint, Submission
 
 __all__ = ["DraftPlace", "Drafts"]
 
@@ -44,6 +44,13 @@ class Drafts:
             )
             for made in (Fingerprint.model_validate_json(body),)
         ]
+
+    def read_submissions(self, submission_ids: Iterable[str]) -> Iterator[Submission]:
+        """Yield those of the submissions that are there, in any order; a page of them is in memory."""
+        wanted = sorted(set(submission_ids))
+        for start in range(0, len(wanted), _PAGE):
+            for (body,) in self._transport.select("submission_bodies", [wanted[start : start + _PAGE]]):
+                yield Submission.model_validate_json(body)
 
     def read(self, places: Iterable[DraftPlace]) -> Iterator[tuple[DraftPlace, str, str]]:
         """Yield of each place that has both the inspection and the judgment, as JSON.

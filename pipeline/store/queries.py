@@ -194,6 +194,10 @@ QUERIES = {
         " LEFT JOIN linked j ON j.grading_id = g.id AND j.stage = 'judge' ORDER BY g.created_at, g.id",
         ("gradings", "submissions", "batches", "batch_items", "stages", "stage_links"),
     ),
+    "submission_bodies": Query(
+        "SELECT s.body FROM submissions s SEMI JOIN (SELECT unnest($1::VARCHAR[]) AS id) w ON w.id = s.id",
+        ("submissions",),
+    ),
     "stage_outputs": Query(
         "SELECT s.rowid, s.output FROM stages s SEMI JOIN (SELECT unnest($1::BIGINT[]) AS place) w"
         " ON w.place = s.rowid WHERE s.rowid BETWEEN $2 AND $3",

@@ -60,7 +60,7 @@ def looks_of(database: Path) -> int:
         return Splits(store).count_looks(SCOPE)
 
 
-def test_what_labels_certify_is_said_put_in_force_and_written_and_a_repetition_is_no_second_look(
+def test_what_labels_certify_is_said_put_in_force_and_written_once_and_for_all(
     database: Path, tmp_path: Path
 ) -> None:
     report, data = tmp_path / "calibration.html", tmp_path / "calibration.json"
@@ -82,11 +82,18 @@ def test_what_labels_certify_is_said_put_in_force_and_written_and_a_repetition_i
     assert (scope["savings"]["timed"], scope["savings"]["minutes"]) == (24, 10)
 
     (again,) = run("calibrate", "--db", database, "--json", "-").data
-    repeated = again["findings"][0]["certificate"]
-    assert (certificate["look"], repeated["look"], looks_of(database)) == (1, 1, 1)
-    assert repeated["threshold"] == certificate["threshold"]
-    states = [row["state"] for row in run("certificates", "list", "--db", database, "--json").data]
-    assert states == ["in force", "replaced"]
+    assert again["findings"][0]["certificate"] == certificate
+    assert looks_of(database) == 1
+    (kept,) = run("certificates", "list", "--db", database, "--json").data
+    assert (kept["state"], kept["certificate"]) == ("in force", certificate)
+
+    assert (
+        run("certificates", "revoke", kept["id"], "--db", database, "--by", "dora", "--reason", "a leak").code
+        == 0
+    )
+    # The same labels earn the same certificate, and that was taken back for good.
+    ended = run("calibrate", "--db", database)
+    assert (ended.code, "Taken back by dora: a leak" in ended.out) == (3, True)
 
 
 def test_a_dry_run_spends_no_look_and_puts_nothing_in_force(database: Path) -> None:

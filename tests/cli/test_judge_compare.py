@@ -97,6 +97,8 @@ def test_one_that_may_be_worse_ends_with_3_and_too_few_with_2(compared: tuple[Pa
     assert "left out: 1 (not labelled)" in few.out
     assert "Too few to say anything: 0 labelled pairs of at least 20" in few.out
     assert "\x1b" not in few.out
+    assert "p = " not in few.out
+    assert run("judge", "compare", old, third, "--db", database, "--json").data["errors"]["p_value"] is None
 
 
 @pytest.mark.parametrize(

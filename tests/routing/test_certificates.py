@@ -71,6 +71,19 @@ def test_the_latest_of_a_policy_replaces_the_earlier_even_by_a_refusal_and_when_
     assert [kept.certificate for kept in register.list_all()] == [refusal, other, make_certificate(first)]
 
 
+def test_the_same_certificate_issued_again_changes_nothing(store: Store) -> None:
+    calibrator = make_calibrator()
+    first = make_certificate(calibrator)
+    register = Register(store)
+    register.put(calibrator, [first])
+    again = make_certificate(calibrator, issued_at=NOON + timedelta(days=1), issued_by="anna")
+    register.put(calibrator, [again])
+    assert register.in_force(SCOPE, POLICY) == {GRADE: first}
+    assert len(register.list_all()) == 1
+    register.put(calibrator, [make_certificate(calibrator, coverage=0.7)])
+    assert len(register.list_all()) == 2
+
+
 def test_what_was_taken_back_stays_so_with_who_and_why(store: Store) -> None:
     calibrator = make_calibrator()
     certificate = make_certificate(calibrator)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from pipeline.review.labels import read_labels
+from pipeline.review.labels import Label, read_labels
 from pipeline.routing import certifying
 from pipeline.routing.certificates import Register
 from pipeline.routing.certifying import certify_policy
@@ -22,6 +22,7 @@ from tests.review.desk_examples import FINGERPRINT, NOON, copy_store
 from tests.routing.crowd import POLICY, Draft, add_drafts, add_labels, fill
 
 SCOPE = Scope.of(FINGERPRINT)
+MANY_LOOKS = POLICY.model_copy(update={"looks": (0.1,) * 10})
 #: Of both splits that matter the same, so that a few hundred drafts are enough.
 HALVES: dict[Split, float] = {"choose": 0, "fit": 0.5, "certify": 0.5, "report": 0}
 
@@ -104,8 +105,8 @@ def test_the_very_same_test_is_no_second_look_and_after_the_last_look_nothing_is
         refused = crowd.certify()[0].certificate
         assert (refused.look, refused.level, refused.threshold) == (3, 0, None)
         assert refused.reason == (
-            "Accept nothing: this scope was tested 2 times already and the policy allows no more: what is"
-            " tested until it passes proves nothing."
+            "Accept nothing: this scope was tested 2 times already and the policy allows 2: what is tested"
+            " until it passes proves nothing."
         )
         assert crowd.splits.count_looks(SCOPE) == 2
 
@@ -135,7 +136,7 @@ def test_on_average_is_another_promise(crowd: Crowd) -> None:
 
 
 def test_a_certificate_goes_into_the_register_and_a_refusal_does_too(crowd: Crowd) -> None:
-    tested = crowd.certify(POLICY.model_copy(update={"looks": (0.1,) * 10}))
+    tested = crowd.certify(MANY_LOOKS)
     register = Register(crowd.store)
     register.put(crowd.fitted.calibrator, [one.certificate for one in tested])
     assert set(register.in_force(SCOPE, tested[0].certificate.policy)) == {GRADE}
@@ -176,46 +177,52 @@ def test_a_judge_who_is_always_wrong_is_refused_after_a_look(store: Store) -> No
     assert crowd.splits.count_looks(SCOPE) == 1
 
 
-def test_experts_who_differ_more_than_a_judge_may_certify_nothing(store: Store) -> None:
-    drafts = fill(store, 300)
+def relabel(crowd: Crowd, change: Callable[[Label], Mapping[str, object]], *, beside: bool = False) -> Crowd:
+    """Return the crowd as if its labels had been others, or had others beside them; its store stays."""
+    own = read_labels(crowd.store)
+    others = [label.model_copy(update=dict(changed)) for label in own if (changed := change(label))]
+    seen = observe(crowd.store, SCOPE, [*own, *others] if beside else others, POLICY)
+    return replace(crowd, seen=seen, fitted=fit(seen, crowd.splits, POLICY))
+
+
+def test_experts_who_differ_more_than_a_judge_may_certify_nothing(crowd: Crowd) -> None:
     # Of 25 that two saw they differ in 5: 20 %, where 10 % is allowed.
-    add_labels(
-        store,
-        [(draft, 3, 0 if number < 5 else 3) for number, draft in enumerate(drafts[1:260:10][:25])],
-        rater="ben",
-        at=NOON + timedelta(days=1),
-    )
-    crowd = gather(store)
-    issued = crowd.certify()[0].certificate
+    seen_twice = [f"s-{number:04}" for number in range(1, 251, 10)]
+
+    def second(label: Label) -> dict[str, object]:
+        if label.submission_id not in seen_twice:
+            return {}
+        level = 0 if label.submission_id in seen_twice[:5] and label.criterion == "safety" else label.level
+        return {"rater": "ben", "at": NOON + timedelta(days=1), "level": level}
+
+    looks = crowd.splits.count_looks(SCOPE)
+    issued = relabel(crowd, second, beside=True).certify(MANY_LOOKS)[0].certificate
     assert (issued.experts_differ, issued.experts_pairs, issued.threshold) == (0.2, 25, None)
     assert "experts differ among themselves in 20 % of 25 submissions" in issued.reason
-    assert crowd.splits.count_looks(SCOPE) == 0
+    assert crowd.splits.count_looks(SCOPE) == looks
 
 
-@pytest.mark.parametrize(("tasks", "certified"), [(8, False), (64, True)])
-def test_labels_that_nobody_drew_count_by_task(store: Store, tasks: int, certified: bool) -> None:
-    fill(store, 640 if certified else 400, tasks=tasks, probability=None)
-    crowd = gather(store)
-    issued = crowd.certify()[0].certificate
-    assert (issued.threshold is not None) == certified
-    if certified:
-        assert issued.sampling == "clusters"
-        assert f"(errors counted by task, {tasks} tasks)" in issued.reason
-    else:
-        assert "are no random sample" in issued.reason
-        assert crowd.splits.count_looks(SCOPE) == 0
+def test_labels_that_nobody_drew_from_few_tasks_prove_nothing(crowd: Crowd) -> None:
+    looks = crowd.splits.count_looks(SCOPE)
+    issued = relabel(crowd, lambda _: {"calibration": None}).certify(MANY_LOOKS)[0].certificate
+    assert issued.threshold is None
+    assert "the labels are no random sample, so errors count by task, and 8 tasks" in issued.reason
+    assert crowd.splits.count_looks(SCOPE) == looks
 
 
-def test_constructed_labels_say_so_in_the_certificate(store: Store) -> None:
-    fill(store, 300)
-    made_up = [
-        label.model_copy(update={"source": "constructed", "rater": "author"}) for label in read_labels(store)
-    ]
-    splits = Splits(store, HALVES)
-    seen = observe(store, SCOPE, made_up, POLICY)
-    fitted = fit(seen, splits, POLICY)
-    issued = certify_policy(seen, fitted, splits, POLICY)[0].certificate
+def test_labels_that_nobody_drew_from_many_tasks_count_by_task(store: Store) -> None:
+    fill(store, 640, tasks=64, probability=None)
+    issued = gather(store).certify()[0].certificate
+    assert issued.threshold is not None
+    assert (issued.sampling, issued.errors) == ("clusters", 0)
+    assert "(errors counted by task, 64 tasks)" in issued.reason
+
+
+def test_constructed_labels_say_so_in_the_certificate(crowd: Crowd) -> None:
+    made_up = relabel(crowd, lambda _: {"source": "constructed", "rater": "author"})
+    issued = made_up.certify(MANY_LOOKS)[0].certificate
+    assert issued.threshold is not None
     assert issued.constructed
-    assert fitted.calibrator is not None
-    assert fitted.calibrator.constructed
+    assert made_up.fitted.calibrator is not None
+    assert made_up.fitted.calibrator.constructed
     assert issued.reason.startswith("Constructed labels, not evidence of quality: ")

@@ -11,14 +11,19 @@ import pytest
 from pipeline.errors import GraderError
 from pipeline.judge.features import NAMES
 from pipeline.review.labels import Label, read_labels
+from pipeline.review.rubric_succession import RubricSuccession
+from pipeline.routing.certificates import Register
 from pipeline.routing.observations import Observations, Unit, observe, read_scopes
-from pipeline.store import Store, open_store
-from pipeline.types import GRADE, CheckStatus, Loss, Purpose, RoutingPolicy, Scope, Verdict
-from tests.review.desk_examples import ANNA, BEN, CARLA, FINGERPRINT, NOON, copy_store
+from pipeline.routing.splits import Splits
+from pipeline.store import Document, Store, open_store
+from pipeline.types import GRADE, CheckStatus, Loss, Purpose, RoutingPolicy, Scope, Split, Verdict
+from tests.review.desk_examples import ANNA, BEN, CARLA, FINGERPRINT, HASH, NOON, RUBRIC, copy_store
 from tests.review.labelled import Teller, add_review
+from tests.routing.calibrations import make_calibrator, make_certificate
 from tests.routing.crowd import POLICY, Draft, add_drafts, add_labels
 
 SCOPE = Scope.of(FINGERPRINT)
+ALL_CERTIFY: dict[Split, float] = {"choose": 0, "fit": 0, "certify": 1, "report": 0}
 
 
 @pytest.fixture
@@ -216,6 +221,41 @@ def test_scopes_come_newest_first_and_a_client_sees_what_the_owner_sees(store: S
         assert not client.is_owner
         assert read_scopes(client) == [Scope.of(newer), SCOPE]
         assert [unit.submission_id for unit in see(client).units] == ["s-a"]
+
+
+def test_a_rubric_whose_words_alone_changed_keeps_labels_looks_and_certificates(store: Store) -> None:
+    newer = RUBRIC.model_copy(update={"version": "v2", "title": "Smaller"})
+    sha256 = newer.content_hash()
+    document = Document(kind="rubric", id="small", version="v2", sha256=sha256, text=newer.model_dump_json())
+    store.save_documents([document])
+    made = FINGERPRINT.model_copy(update={"rubric": sha256})
+    there = Scope.of(made)
+    drafts = [Draft("a"), Draft("b", made=made), Draft("c", made=FINGERPRINT, grading="g-c")]
+    add_drafts(store, drafts)
+    add_labels(store, [(drafts[0], 3, 3), (drafts[1], 3, 3)])
+    assert {name: unit.first is not None for name, unit in units_of(see(store)).items()} == {
+        "a": True,
+        "c": False,
+    }
+    signed = RubricSuccession(
+        rubric="small", version="v2", sha256=sha256, after="v1", after_sha256=HASH, lead="dora", at=NOON
+    )
+    with open_store(store.path) as client:
+        # Another reader, which remembers nothing of before the lead signed.
+        client.desk.save_record("rubric_succession", sha256, signed)
+        assert read_scopes(client) == [SCOPE]
+        for scope in (SCOPE, there):
+            assert set(units_of(see(client, scope))) == {"a", "b", "c"}
+            assert [unit.submission_id for unit in see(client, scope).labelled] == ["s-a", "s-b"]
+        Splits(client, ALL_CERTIFY).use(see(client).labels, "certify", SCOPE)
+        assert Splits(client).count_looks(there) == 1
+        certificate = make_certificate(calibrator := make_calibrator())
+        register = Register(client)
+        register.put(calibrator, [certificate])
+        assert register.in_force(there, certificate.policy) == {GRADE: certificate}
+        assert register.explain_void(certificate, there) is None
+        changed = there.model_copy(update={"judge": "x"})
+        assert register.explain_void(certificate, changed) == "void: the judge changed since it was issued"
 
 
 def test_nothing_is_nothing(store: Store) -> None:

@@ -228,6 +228,19 @@ def test_every_look_is_counted_and_the_very_same_test_once(store: Store) -> None
     assert splits.count_looks(OTHER_JUDGE) == 0
 
 
+def test_a_look_that_was_taken_keeps_its_number(store: Store) -> None:
+    splits = Splits(store)
+    mine = certifying(splits)
+    numbers_of = [
+        splits.number_look(given, SCOPE, test=test)
+        for given, test in ((mine, "a"), (mine, "b"), (mine[1:], "a"), (mine, "a"), (mine, "b"))
+        if splits.use(given, "certify", SCOPE, test=test)
+    ]
+    assert numbers_of == [1, 2, 3, 1, 2]
+    assert splits.number_look(mine, SCOPE, test="c") == 4
+    assert splits.number_look(mine, OTHER_JUDGE, test="a") == 1
+
+
 def test_a_use_says_of_what_for_what_when_and_how_many(store: Store) -> None:
     used = Splits(store, clock=lambda: NOON).use(LABELS, "report", SCOPE)
     (kept,) = store.desk.list_records("label_use", LabelUse)

@@ -121,7 +121,10 @@ def _say_estimate(estimate: Estimate, form: str = "number", *, count: bool = Fal
     if estimate.value is None:
         return Markup('<span class="muted">{}</span>').format(_show(estimate.reason))
     parts = [Markup("{}").format(_write_number(estimate.value, form))]
-    if estimate.interval is not None:
+    if estimate.interval is not None and estimate.interval.low == estimate.interval.high:
+        # A bootstrap of what is all alike knows of nothing else.
+        parts.append(Markup('<span class="muted span">all alike</span>'))
+    elif estimate.interval is not None:
         low, high = (_write_number(end, form) for end in (estimate.interval.low, estimate.interval.high))
         parts.append(Markup('<span class="muted span">{} to {}</span>').format(low, high))
     if count:
@@ -132,7 +135,7 @@ def _say_estimate(estimate: Estimate, form: str = "number", *, count: bool = Fal
 def _say_share(estimate: Estimate) -> Markup:
     """Return a share within a sentence, e.g. ``80 % (72 to 87 %, n = 112)``; without a value the reason."""
     if estimate.value is None:
-        return Markup("{} ({})").format("nobody knows how much", _show(estimate.reason))
+        return Markup("a share that cannot be said ({})").format(_show(estimate.reason))
     share = _write_number(estimate.value, "share")
     span = ""
     if estimate.interval is not None:
