@@ -109,7 +109,7 @@ def certify_policy(
     """Return a certificate, or a refusal, for each thing that has to be certified before a grade may stand.
 
     With ``by = "grade"`` in the policy that is the grade as a whole, else every criterion that the judge gave
-    a level anywhere in the scope.
+    a level anywhere in the scope; where it gave none, every one that it was asked about.
 
     Args:
         observations: All of the scope; only labels of the certify split are used, and that is kept.
@@ -122,7 +122,8 @@ def certify_policy(
     Raises:
         GraderError: ``labels_used`` if a label that would certify was used to choose or to fit.
     """
-    criteria = [GRADE] if policy.by == "grade" else observations.criteria
+    judged = [criterion.id for criterion in observations.rubric.criteria if criterion.source == "judge"]
+    criteria = [GRADE] if policy.by == "grade" else observations.criteria or judged
     labelled = observations.labelled
     assigned = splits.assign((unit.submission_id for unit in labelled), observations.scope.rubric)
     certifying = [unit for unit in labelled if assigned[unit.submission_id] == "certify"]
@@ -174,8 +175,10 @@ def _plan(case: _Case, basis: _Basis) -> _Sample | str:
     if case.level == 0:
         return promises.say_refusal(promises.say_looks(case.look - 1, len(policy.looks)))
     if not basis.grid:
-        why = case.fitted.reasons.get(criterion, "there is no other draft to set thresholds by")
-        return promises.say_refusal(f"there are no probabilities to go by, {why}", _budget(case, basis, 0))
+        drafted = any(criterion in unit.features for unit in case.observations.units)
+        other = "no other draft is left to set thresholds by" if drafted else "the judge drafted none"
+        why = case.fitted.reasons.get(criterion, other)
+        return promises.say_refusal(f"there are no probabilities to go by, {why}")
     share = case.level / len(starts_of(len(basis.grid), _CHAINS))
     drawn = _draw(case.splits, known)
     if policy.mode == "expected":

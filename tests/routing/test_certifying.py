@@ -164,6 +164,15 @@ def test_too_few_labels_certify_nothing_and_cost_no_look(store: Store, labelled:
         assert "more labelled submissions, drawn at random" in issued.reason
 
 
+def test_a_judge_who_drafts_nothing_is_refused_criterion_by_criterion(store: Store) -> None:
+    add_drafts(store, [Draft("silent", clarity=None, safety=None)])
+    issued = [one.certificate for one in gather(store).certify(POLICY.model_copy(update={"by": "criteria"}))]
+    assert [certificate.criterion for certificate in issued] == ["clarity", "safety"]
+    assert {certificate.reason for certificate in issued} == {
+        "Accept nothing: there are no probabilities to go by, the judge drafted none."
+    }
+
+
 def test_a_judge_who_is_always_wrong_is_refused_after_a_look(store: Store) -> None:
     drafts = [Draft(f"{number}", task=f"task-{number % 5}") for number in range(150)]
     add_drafts(store, drafts)
