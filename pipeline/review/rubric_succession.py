@@ -155,7 +155,7 @@ def sign_revision(
         at=clock(),
     )
     store.save_documents([_document(revision.before), _document(revision.after)])
-    store.desk.save_record(_KIND, signed.sha256, signed)
+    store.desk.vouch(_KIND, signed.sha256, signed)
     _KNOWN.pop(store, None)
     return signed
 

@@ -119,7 +119,7 @@ class Register:
         if newest is not None and at <= newest:
             at = newest + timedelta(microseconds=1)
         issue = _Issue(calibrator=calibrator, certificates=tuple(certificates), put_at=at)
-        self._store.desk.save_record(_KIND, issue.content_hash(), issue)
+        self._store.desk.vouch(_KIND, issue.content_hash(), issue)
 
     def calibrator_for(self, scope: Scope, policy: str | None = None) -> Calibrator | None:
         """Return the calibrator that is in force.
@@ -199,7 +199,7 @@ class Register:
         if kept.revoked_at is None:
             sha256 = kept.certificate.content_hash()
             taken = _Revocation(certificate=sha256, by=by, reason=reason, at=self._clock())
-            self._store.desk.save_record(_REVOKED, sha256, taken)
+            self._store.desk.vouch(_REVOKED, sha256, taken)
             return kept.model_copy(
                 update={"revoked_at": taken.at, "revoked_by": by, "revoked_because": reason}
             )

@@ -3,6 +3,10 @@
 Everything that a test needs is fixed before its labels are looked at: thresholds come from drafts that do not
 certify, and whether there are labels enough is counted, not tried. So only a test that can succeed takes one
 of the policy's looks.
+
+Which tasks and authors are covered is fixed before as well, by labels of the fit split. Were it the labels
+that certify, the rare ones among those covered would be there more often than in the stream, and what is
+tested would not be what stands alone: where rare authors are the better ones, that promises too much.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
@@ -64,6 +68,8 @@ class _Case:
     splits: Splits
     policy: RoutingPolicy
     certifying: Sequence[Unit]
+    """Those that are covered."""
+    covered: _Covered
     labels: str
     level: float
     look: int
@@ -71,13 +77,30 @@ class _Case:
     at: datetime
 
 
+class _Covered(NamedTuple):
+    """Whose drafts may stand alone at all."""
+
+    tasks: frozenset[str]
+    authors: frozenset[str]
+
+    def select(self, units: Sequence[Unit]) -> list[Unit]:
+        """Return the units that are covered."""
+        return [unit for unit in units if unit.task in self.tasks and unit.author in self.authors]
+
+
 class _Basis(NamedTuple):
     """What is known of a criterion without any label that certifies."""
 
     criterion: str
     stream: _Array
-    """Probabilities of drafts that do not certify."""
+    """Probabilities of drafts that are covered and do not certify."""
+    share: float
+    """Share of these among all drafts that do not certify."""
     grid: tuple[float, ...]
+
+    def coverage(self, threshold: float) -> float:
+        """Return the share of all drafts that stand alone."""
+        return self.share * float((self.stream >= threshold).mean())
 
 
 class _Sample(NamedTuple):
@@ -129,11 +152,13 @@ def certify_policy(
     certifying = [unit for unit in labelled if assigned[unit.submission_id] == "certify"]
     held_back = {unit.submission_id for unit in certifying}
     others = [unit for unit in observations.units if unit.submission_id not in held_back]
-    bases = [_set_grid(fitted, others, criterion) for criterion in criteria]
+    covered = _find_covered(fitted, policy)
+    bases = [_set_grid(fitted, others, covered, criterion) for criterion in criteria]
     labels = [label for unit in certifying for label in unit.labels]
     calibrator = fitted.calibrator.content_hash() if fitted.calibrator is not None else ""
     # Thresholds belong to a test: to try others on the same labels is another look.
-    test = hash_text(policy.content_hash(), calibrator, *(basis.grid for basis in bases))
+    parts = (*sorted(covered.tasks), *sorted(covered.authors), *(basis.grid for basis in bases))
+    test = hash_text(policy.content_hash(), calibrator, *parts)
     look = splits.number_look(labels, observations.scope, test=test)
     share = policy.looks[look - 1] if look <= len(policy.looks) else 0.0
     case = _Case(
@@ -141,7 +166,8 @@ def certify_policy(
         fitted=fitted,
         splits=splits,
         policy=policy,
-        certifying=certifying,
+        certifying=covered.select(certifying),
+        covered=covered,
         labels=hash_labels(labels),
         level=policy.delta * share / max(1, len(criteria)),
         look=look,
@@ -157,12 +183,21 @@ def certify_policy(
     ]
 
 
-def _set_grid(fitted: Fitted, others: Sequence[Unit], criterion: str) -> _Basis:
-    if fitted.calibrator is None:
-        return _Basis(criterion, np.empty(0), ())
-    found = probabilities_of(fitted.calibrator, others, criterion)
+def _find_covered(fitted: Fitted, policy: RoutingPolicy) -> _Covered:
+    tasks = Counter(unit.task for unit in fitted.units)
+    return _Covered(
+        frozenset(task for task, n in tasks.items() if n >= policy.fewest_per_task),
+        frozenset(unit.author for unit in fitted.units),
+    )
+
+
+def _set_grid(fitted: Fitted, others: Sequence[Unit], covered: _Covered, criterion: str) -> _Basis:
+    drafted = [unit for unit in others if criterion in unit.features]
+    if fitted.calibrator is None or not drafted:
+        return _Basis(criterion, np.empty(0), 0.0, ())
+    found = probabilities_of(fitted.calibrator, covered.select(drafted), criterion)
     stream = found[np.isfinite(found)]
-    return _Basis(criterion, stream, grid_of(stream))
+    return _Basis(criterion, stream, len(stream) / len(drafted), grid_of(stream))
 
 
 def _plan(case: _Case, basis: _Basis) -> _Sample | str:
@@ -176,8 +211,12 @@ def _plan(case: _Case, basis: _Basis) -> _Sample | str:
         return promises.say_refusal(promises.say_looks(case.look - 1, len(policy.looks)))
     if not basis.grid:
         drafted = any(criterion in unit.features for unit in case.observations.units)
-        other = "no other draft is left to set thresholds by" if drafted else "the judge drafted none"
-        why = case.fitted.reasons.get(criterion, other)
+        if not drafted:
+            why = "the judge drafted none"
+        elif case.fitted.calibrator is not None and not case.covered.tasks:
+            why = promises.say_uncovered(policy.fewest_per_task)
+        else:
+            why = case.fitted.reasons.get(criterion, "no other draft is left to set thresholds by")
         return promises.say_refusal(f"there are no probabilities to go by, {why}")
     share = case.level / len(starts_of(len(basis.grid), _CHAINS))
     drawn = _draw(case.splits, known)
@@ -210,14 +249,17 @@ def _test(case: _Case, basis: _Basis, sample: _Sample) -> Tested:
     found = _find_threshold(case, basis, sample, sure, wrong)
     outlooks: tuple[Outlook, ...] = ()
     if sample.sampling == "random" and case.policy.mode == "selective" and case.look < len(case.policy.looks):
-        outlooks = outlook(
-            sure,
-            wrong,
-            basis.stream,
-            basis.grid,
-            alpha=case.policy.alpha,
-            level=case.level / case.policy.looks[case.look - 1] * case.policy.looks[case.look],
-            chains=_CHAINS,
+        outlooks = tuple(
+            replace(one, coverage=basis.share * one.coverage)
+            for one in outlook(
+                sure,
+                wrong,
+                basis.stream,
+                basis.grid,
+                alpha=case.policy.alpha,
+                level=case.level / case.policy.looks[case.look - 1] * case.policy.looks[case.look],
+                chains=_CHAINS,
+            )
         )
     if found.threshold is None:
         n = len(sample.units) if sample.sampling == "random" else len(_draw(case.splits, sample.units))
@@ -231,7 +273,7 @@ def _test(case: _Case, basis: _Basis, sample: _Sample) -> Tested:
             mode=case.policy.mode,
             alpha=case.policy.alpha,
             delta=case.policy.delta,
-            coverage=float((basis.stream >= found.threshold).mean()),
+            coverage=basis.coverage(found.threshold),
             tasks=len({unit.task for unit in sample.units}) if sample.sampling == "clusters" else None,
             constructed=_is_constructed(case),
         )
@@ -267,7 +309,7 @@ def _refuse(case: _Case, basis: _Basis, why: str) -> Certificate:
 def _issue(case: _Case, basis: _Basis, sample: _Sample, found: _Finding, reason: str) -> Certificate:
     differ, pairs = _compare_experts(case.observations, basis.criterion)
     calibrator = case.fitted.calibrator
-    covered = Counter(unit.task for unit in sample.units)
+    covered = case.covered if sample.units else _Covered(frozenset(), frozenset())
     threshold = found.threshold
     return Certificate(
         scope=case.observations.scope,
@@ -287,10 +329,10 @@ def _issue(case: _Case, basis: _Basis, sample: _Sample, found: _Finding, reason:
         errors=found.errors,
         bound=found.bound,
         n=len(sample.units),
-        coverage=float((basis.stream >= threshold).mean()) if threshold is not None else None,
+        coverage=basis.coverage(threshold) if threshold is not None else None,
         sampling=sample.sampling,
-        tasks=tuple(sorted(task for task, n in covered.items() if n >= case.policy.fewest_per_task)),
-        authors=tuple(sorted({unit.author for unit in sample.units})),
+        tasks=tuple(sorted(covered.tasks)),
+        authors=tuple(sorted(covered.authors)),
         labels=case.labels,
         constructed=_is_constructed(case),
         experts_differ=differ,
@@ -320,8 +362,9 @@ def _budget(case: _Case, basis: _Basis, n: int) -> str:
     fewest = min((found for found in needed if found is not None), default=None)
     if fewest is None:
         return promises.say_hopeless(policy.alpha)
-    # Of all that is labelled only the certify split's share certifies.
-    return promises.say_budget(math.ceil((fewest - n) / SHARES["certify"])) if fewest > n else ""
+    # Of all that is labelled only what is covered and in the certify split certifies.
+    each = SHARES["certify"] * basis.share
+    return promises.say_budget(math.ceil((fewest - n) / each)) if fewest > n else ""
 
 
 def _compare_experts(observations: Observations, criterion: str) -> tuple[float | None, int]:

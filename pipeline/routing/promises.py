@@ -13,6 +13,7 @@ __all__ = [
     "say_refusal",
     "say_tasks",
     "say_too_few",
+    "say_uncovered",
 ]
 
 
@@ -70,6 +71,11 @@ def say_tasks(tasks: int, effective: float, fewest: int) -> str:
         f"the labels are no random sample, so errors count by task, and {tasks} tasks (worth {effective:.1f}"
         f" of equal size) are fewer than the {fewest} that could prove anything"
     )
+
+
+def say_uncovered(fewest: int) -> str:
+    """Return that labels are spread over too many tasks to say anything of one."""
+    return f"no task has {fewest} labelled submissions of the fit split, as the policy demands"
 
 
 def say_experts(share: float, pairs: int, alpha: float) -> str:

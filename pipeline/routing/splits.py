@@ -180,7 +180,7 @@ class Splits:
             key = _key(sha256, split, use.labels, test or f"use {len(uses) + 1} at {at.isoformat()}")
             # The first time stays: a repeated test is the look that it was.
             if self._store.desk.find_record(_USES, key, LabelUse) is None:
-                self._store.desk.save_record(_USES, key, use)
+                self._store.desk.vouch(_USES, key, use)
         return usable
 
     def mark_used(self, labels: Iterable[Label], split: Split, scope: Scope) -> None:
@@ -199,7 +199,7 @@ class Splits:
             submissions=tuple(sorted({label.submission_id for label in used})),
             at=self._clock(),
         )
-        self._store.desk.save_record(_USES, use.content_hash(), use)
+        self._store.desk.vouch(_USES, use.content_hash(), use)
 
     def count_looks(self, scope: Scope) -> int:
         """Return how many times labels were used to certify under `scope`."""

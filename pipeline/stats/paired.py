@@ -9,6 +9,7 @@ Sources: Q. McNemar (1947), in its exact form; B. Efron, R. Tibshirani, "An Intr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -87,8 +88,10 @@ def estimate_difference(
 
     It is the bootstrap-t, each draw's distance over its own standard error: rare errors are skewed, and
     percentiles then claim too much.
-    Where fewer than three clusters differ at all, neither end lies nearer to the mean than what as many
-    clusters without any difference would leave open: 1 - ((1 - confidence) / 2)^(1 / clusters).
+    Where all clusters have the same mean, no draw of them has any spread, and Student's t over the items
+    stands in. Where fewer than three clusters differ at all, or all items wholly and one way, neither end
+    lies nearer to the mean than what as many clusters without any difference would leave open:
+    1 - ((1 - confidence) / 2)^(1 / clusters).
 
     Args:
         old: Losses in 0..1, such as errors, of the old judge; shape (n,).
@@ -116,9 +119,13 @@ def estimate_difference(
         return Estimate(mean, n)
     sums = np.zeros((len(numbers), 2))
     np.add.at(sums, members, np.column_stack([after - before, np.ones(n)]))
-    low, high = _studentise(sums, mean, seed, confidence)
-    differing = int((sums[:, 0] != 0).sum())
-    least = 1 - ((1 - confidence) / 2) ** (1 / len(numbers)) if differing < _FEW_DIFFER else 0.0
+    if np.ptp(sums[:, 0] / sums[:, 1]) < _ZERO:
+        reach = _reach_of_items(after - before, len(numbers), confidence)
+        low, high = mean - reach, mean + reach
+    else:
+        low, high = _studentise(sums, mean, seed, confidence)
+    few = int((sums[:, 0] != 0).sum()) < _FEW_DIFFER or abs(mean) == 1
+    least = 1 - ((1 - confidence) / 2) ** (1 / len(numbers)) if few else 0.0
     ends = Interval(max(min(low, mean - least), -1.0), min(max(high, mean + least), 1.0))
     return Estimate(mean, n, ends)
 
@@ -180,6 +187,14 @@ def compare_errors(
     )
 
 
+def _reach_of_items(differences: NDArray[np.float64], clusters: int, confidence: float) -> float:
+    """Return half the length of Student's interval of a mean over items, shape (n,), by so many clusters."""
+    from scipy.special import stdtrit
+
+    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    return float(stdtrit(clusters - 1, (1 + confidence) / 2)) * error
+
+
 def _studentise(sums: NDArray[np.float64], mean: float, seed: int, confidence: float) -> tuple[float, float]:
     """Return the ends of the bootstrap-t interval of a ratio of sums over clusters.
 
@@ -193,8 +208,6 @@ def _studentise(sums: NDArray[np.float64], mean: float, seed: int, confidence: f
     draws = resample_sums(np.concatenate([sums, squares.reshape(-1, 4)], axis=1), seed=seed)
     means, errors = _ratio(draws)
     error = float(_ratio(np.concatenate([sums, squares.reshape(-1, 4)], axis=1).sum(axis=0)[None])[1][0])
-    if not error:
-        return mean, mean
     # A draw without any spread says no more than that the end may lie anywhere.
     apart = np.where(errors > _ZERO, (means - mean) / np.maximum(errors, _ZERO), np.sign(means - mean) * _FAR)
     below, above = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2])

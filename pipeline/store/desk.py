@@ -128,7 +128,14 @@ class DeskRecords:
 
     def save_record(self, kind: str, key: str, record: Frozen, *, wait: bool = True) -> None:
         """Keep `record` as the newest of its kind and key, such as ``account`` and a name."""
-        self._write(record_commands(kind, key, record), wait=wait)
+        self._write(record_commands(kind, key, to_json(record)), wait=wait)
+
+    def vouch(self, kind: str, key: str, record: Frozen) -> None:
+        """Keep `record` as `save_record` does, in the journal first: no loss of the database undoes it."""
+        self._refuse_if_read_only()
+        text = to_json(record)
+        record_commands(kind, key, text)
+        self._transport.vouch(kind, key, text)
 
     def find_record(self, kind: str, key: str, model: type[Record]) -> Record | None:
         """Return the newest record of a kind and key, committed or not, or None."""

@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.store.errors import StoreError
 from pipeline.store.storable import checked, require_zone, to_json
 from pipeline.store.transport import Command
-from pipeline.types import Activity, DeskEvent, Frozen, Review, SavedDraft
+from pipeline.types import Activity, DeskEvent, Review, SavedDraft
 
 __all__ = [
     "activity_commands",
@@ -15,6 +15,7 @@ __all__ = [
     "event_body",
     "event_commands",
     "place_of_draft",
+    "record_body",
     "record_commands",
 ]
 
@@ -75,12 +76,17 @@ def activity_commands(activity: Activity) -> list[Command]:
     return checked("desk_activity", [row])
 
 
-def record_commands(kind: str, key: str, record: Frozen) -> list[Command]:
-    """Return what stores `record` as the newest of its kind and key.
+def record_commands(kind: str, key: str, record: str) -> list[Command]:
+    """Return what stores `record` (JSON) as the newest of its kind and key.
 
     Raises:
         StoreError: If it cannot be stored, or has no key.
     """
     if not key:
         raise StoreError("no_key", f"a record of kind {kind} needs a key")
-    return checked("desk_records", [(kind, key, to_json(record))])
+    return checked("desk_records", [(kind, key, record)])
+
+
+def record_body(kind: str, key: str, record: str) -> dict[str, Any]:
+    """Return the journal's body for a record (JSON), from which it can be stored again."""
+    return {"record": {"kind": kind, "key": key, "text": record}}

@@ -1,7 +1,8 @@
 """The journal: an fsynced, hash-chained JSONL file beside the database.
 
 DuckDB opens a file whose write-ahead log was cut or damaged without a word, and what a person decided must
-survive anything. So every human decision, and the row counts and hashes of every closed batch, go here first.
+survive anything. So every human decision, what later decisions rest on, and the row counts and hashes of
+every closed batch, go here first.
 
 Each line is ``{"seq", "prev", "kind", "body", "hash"}``; ``hash`` is the SHA-256 over the others and ``prev``
 the hash of the line before, so a line that was changed, lost or put in is seen.
@@ -30,7 +31,7 @@ class Entry:
 
     seq: int
     kind: str
-    """``batch``, ``decision`` or ``desk``."""
+    """``batch``, ``decision``, ``desk`` or ``record``."""
     body: dict[str, Any]
     hash: str
 

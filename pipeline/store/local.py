@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 
 from pipeline.store.connection import connect
-from pipeline.store.desk_rows import event_body, event_commands
+from pipeline.store.desk_rows import event_body, event_commands, record_body, record_commands
 from pipeline.store.errors import StoreError, explain
 from pipeline.store.journal import Journal
 from pipeline.store.lanes import Lanes
@@ -145,6 +145,17 @@ class LocalTransport:
         # Also where nothing is new: what was known may still be on its way.
         if wait or any(event.is_journalled for event in made):
             self._lanes.wait_for_people()
+
+    def vouch(self, kind: str, key: str, record: str) -> None:
+        """Journal the record, then store it."""
+        commands = record_commands(kind, key, record)
+        with self._recording:
+            known = self.find("desk_records", [kind, key])
+            if known is None or known[-1] != record:
+                entry = self._journal.append("record", record_body(kind, key, record))
+                self.write([*commands, mark(entry)])
+        # Also where nothing is new: what was known may still be on its way.
+        self._lanes.wait_for_people()
 
     def _sift(self, events: Sequence[DeskEvent]) -> list[DeskEvent]:
         """Return those of `events` that are not known, each once; refuse one that contradicts a known one."""

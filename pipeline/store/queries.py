@@ -310,6 +310,12 @@ QUERIES = {
         ("desk_records",),
         keyed=True,
     ),
+    "vouched_records": Query(
+        "SELECT kind, key, arg_max(body, seq) FROM desk_records"
+        " WHERE key IN (SELECT subject FROM journal_marks WHERE kind = 'record') GROUP BY kind, key"
+        " ORDER BY min(seq)",
+        ("desk_records", "journal_marks"),
+    ),
     # One condition and no LIMIT: with more of either DuckDB scans the table instead of using its index.
     # Threads have few checkpoints.
     "checkpoints_of_thread": Query(

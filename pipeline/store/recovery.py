@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.store.desk_rows import event_body, event_commands
+from pipeline.store.desk_rows import event_body, event_commands, record_body, record_commands
 from pipeline.store.journal import Entry, Journal
 from pipeline.store.lanes import Lanes
 from pipeline.store.reader import Reader
@@ -44,6 +44,7 @@ def recover(journal: Journal, reader: Reader, writer: Lanes) -> Recovery:
     found = Recovery(list(journal.notices))
     commands: list[Command] = []
     brought_back: list[DeskEvent] = []
+    records: list[str] = []
     for entry in journal.entries:
         if entry.kind == "batch":
             found.closed[entry.body["batch_id"]] = entry
@@ -51,10 +52,14 @@ def recover(journal: Journal, reader: Reader, writer: Lanes) -> Recovery:
             continue
         elif entry.kind == "decision":
             commands += _replay(entry, reader, found)
+        elif entry.kind == "record":
+            commands += _replay_record(entry, reader, records)
         else:
             commands += _replay_event(entry, reader, brought_back)
     if brought_back:
         found.notices.append(_name_events(brought_back))
+    if records:
+        found.notices.append(_name_records(records))
     for batch_id, entry in found.closed.items():
         if entry.hash in marks:
             continue
@@ -72,7 +77,12 @@ def recover(journal: Journal, reader: Reader, writer: Lanes) -> Recovery:
 
 def mark(entry: Entry) -> Insert:
     """Return what notes that every row of `entry` is stored."""
-    subjects = {"batch": ("batch_id",), "decision": ("decision", "review_id"), "desk": ("event", "review_id")}
+    subjects = {
+        "batch": ("batch_id",),
+        "decision": ("decision", "review_id"),
+        "desk": ("event", "review_id"),
+        "record": ("record", "key"),
+    }
     subject: Any = entry.body
     for name in subjects[entry.kind]:
         subject = subject[name]
@@ -126,6 +136,20 @@ def _name_events(events: list[DeskEvent]) -> str:
     )
 
 
+def _replay_record(entry: Entry, reader: Reader, brought_back: list[str]) -> list[Command]:
+    kind, key, text = (entry.body["record"][name] for name in ("kind", "key", "text"))
+    row = reader.find("desk_records", [kind, key])
+    if row is not None and row[-1] == text:
+        return [mark(entry)]
+    brought_back.append(kind.replace("_", " "))
+    return [mark(entry), *record_commands(kind, key, text)]
+
+
+def _name_records(kinds: list[str]) -> str:
+    listed = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
+    return f"{len(kinds)} records ({listed}) were missing and were brought back from the journal"
+
+
 def _compare(entry: Entry, reader: Reader) -> str | None:
     """Return what the tables lack of a closed batch, in one line, or None."""
     expected: dict[str, list[str]] = entry.body["gradings"]
@@ -161,6 +185,7 @@ def _restore_journal(journal: Journal, reader: Reader, writer: Lanes, lost: int)
     for what, entries in (
         ("decisions", _lost_decisions(journal, reader)),
         ("events of the review desk", _lost_events(journal, reader)),
+        ("records", _lost_records(journal, reader)),
     ):
         for entry in entries:
             writer.submit([mark(entry)])
@@ -193,6 +218,18 @@ def _lost_events(journal: Journal, reader: Reader) -> list[Entry]:
         if event.is_journalled and event.id not in journaled:
             entries.append(journal.append("desk", event_body(event, _read_review(review_text))))
     return entries
+
+
+def _lost_records(journal: Journal, reader: Reader) -> list[Entry]:
+    journaled = {
+        (one["kind"], one["key"]): one["text"]
+        for one in (entry.body["record"] for entry in journal.entries if entry.kind == "record")
+    }
+    return [
+        journal.append("record", record_body(kind, key, text))
+        for kind, key, text in reader.select("vouched_records")
+        if journaled.get((kind, key)) != text
+    ]
 
 
 def _read_review(text: str | None) -> Review | None:

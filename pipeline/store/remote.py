@@ -91,6 +91,10 @@ class RemoteTransport:
         """Hand events to the owner, and wait until they are committed: nobody would send them again."""
         self._request("record", list(events))
 
+    def vouch(self, kind: str, key: str, record: str) -> None:
+        """Hand the record to the owner."""
+        self._request("vouch", kind, key, record)
+
     def close_batch(self, batch_id: str) -> None:
         """Let the owner close the batch."""
         self._request("close_batch", batch_id)

@@ -85,6 +85,7 @@ class Server:
             "flush": transport.flush,
             "decide": transport.decide,
             "record": transport.record,
+            "vouch": transport.vouch,
             "close_batch": transport.close_batch,
             "is_batch_closed": transport.is_batch_closed,
             "snapshot": transport.snapshot,

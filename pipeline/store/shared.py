@@ -80,6 +80,10 @@ class SharedTransport:
         """See `Transport.record`."""
         self._ask(lambda transport: transport.record(events, wait=wait))
 
+    def vouch(self, kind: str, key: str, record: str) -> None:
+        """See `Transport.vouch`."""
+        self._ask(lambda transport: transport.vouch(kind, key, record))
+
     def close_batch(self, batch_id: str) -> None:
         """See `Transport.close_batch`."""
         self._ask(lambda transport: transport.close_batch(batch_id))

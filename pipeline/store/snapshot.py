@@ -105,6 +105,10 @@ class SnapshotTransport:
         """Refuse."""
         self._refuse()
 
+    def vouch(self, kind: str, key: str, record: str) -> None:
+        """Refuse."""
+        self._refuse()
+
     def close_batch(self, batch_id: str) -> None:
         """Refuse."""
         self._refuse()

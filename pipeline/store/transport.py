@@ -70,6 +70,12 @@ class Transport(Protocol):
             StoreError: If an id is known with another content, or a person's work is on an unknown review.
         """
 
+    def vouch(self, kind: str, key: str, record: str) -> None:
+        """Journal a small record (JSON) and store it as the newest of its kind and key; committed on return.
+
+        The very same one again is ignored.
+        """
+
     def close_batch(self, batch_id: str) -> None:
         """Commit everything and journal the batch's row counts and hashes.
 

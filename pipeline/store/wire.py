@@ -13,7 +13,7 @@ from pipeline.store.errors import OwnerGone, StoreError
 __all__ = ["PROTOCOL", "Answer", "Request", "receive", "send"]
 
 #: Raised whenever requests or answers change.
-PROTOCOL = 2
+PROTOCOL = 3
 _LIMIT = 256 << 20
 _LENGTH = struct.Struct(">I")
 

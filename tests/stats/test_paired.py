@@ -55,6 +55,28 @@ def test_items_of_one_task_count_as_one_draw() -> None:
     assert together.interval.high > apart.interval.high
 
 
+def test_tasks_that_are_alike_by_chance_leave_the_interval_wide() -> None:
+    # One of ten items in each of three tasks: variance 0.1 * 0.9 * 30 / 29 over 30 items, and Student's
+    # t(2) of 97.5 %, 4.303, by the printed table.
+    reach = 4.303 * (0.1 * 0.9 / 29) ** 0.5
+    for sign in (1, -1):
+        before, after = [False] * 30, ([True] + [False] * 9) * 3
+        pair = (before, after) if sign > 0 else (after, before)
+        found = compare_errors(*pair, [place // 10 for place in range(30)], margin=0.11)
+        assert found.verdict == "not_shown"
+        assert found.difference.interval is not None
+        assert found.difference.interval.low == pytest.approx(sign * 0.1 - reach, abs=1e-4)
+        assert found.difference.interval.high == pytest.approx(sign * 0.1 + reach, abs=1e-4)
+
+
+def test_that_every_item_differs_leaves_open_what_none_would() -> None:
+    # 1 - 0.025^(1/20) is 0.1684, as where none of 20 differs.
+    found = estimate_difference([False] * 20, [True] * 20, list(range(20)))
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(1 - 0.1684, abs=1e-4)
+    assert found.interval.high == 1
+
+
 @pytest.mark.parametrize("n", [0, 1, 19])
 def test_too_few_items_show_nothing(n: int) -> None:
     found = compare_errors([False] * n, [False] * n, list(range(n)), margin=0.1)
