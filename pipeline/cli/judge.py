@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.errors import ExitCode
-from pipeline.cli.options import database_option, json_option, judge_options, keep_text, plain_option
+from pipeline.cli.options import Amount, database_option, json_option, judge_options, keep_text, plain_option
 from pipeline.cli.render import Screen, print_json
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def list_command(database: Path, as_json: bool, plain: bool) -> int:
 @database_option
 @click.option(
     "--margin",
-    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    type=Amount(min=0.0001, max=1, max_open=True),
     default=0.02,
     show_default=True,
     metavar="SHARE",

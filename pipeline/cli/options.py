@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ import click
 from pipeline.config import DEFAULT_DATABASE
 
 __all__ = [
+    "Amount",
     "database_option",
     "grading_options",
     "json_option",
@@ -23,6 +25,17 @@ __all__ = [
 ]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Amount(click.FloatRange):
+    """A range of numbers: ``nan``, which lies neither inside nor outside, and infinity are no numbers."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return `value` as a number in the range."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number", param, ctx)
+        return number
 
 
 def keep_text(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -116,13 +129,13 @@ _JUDGE_OPTIONS = (
     click.option("--base-url", metavar="URL", help="Where an openai-compatible server listens."),
     click.option(
         "--max-cost",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Amount(min=0, min_open=True),
         metavar="USD",
         help="What this run may cost; it stops before it costs more, and the same command goes on.",
     ),
     click.option(
         "--max-cost-per-day",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Amount(min=0, min_open=True),
         metavar="USD",
         help="What may be spent from this database in one day (UTC).",
     ),

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from pipeline.cli.errors import ExitCode
-from pipeline.cli.options import json_option, keep_text, plain_option
+from pipeline.cli.options import Amount, json_option, keep_text, plain_option
 from pipeline.cli.render import Screen, print_json
 from pipeline.cli.suite_tables import describe_comparison, print_comparison, print_table
 
@@ -97,7 +97,7 @@ def list_suites(as_json: bool, plain: bool) -> int:
 @click.option("--base-url", metavar="URL", help="Where an openai-compatible server listens.")
 @click.option(
     "--max-cost",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Amount(min=0, min_open=True),
     metavar="USD",
     help="What this run may cost; it stops before it costs more.",
 )

@@ -40,7 +40,8 @@ def read_assurance(
             void = change
     in_force = register.in_force(scope, policy)
     return Assurance(
-        calibrator=register.calibrator_for(scope, policy),
+        # Without a certificate nothing follows from probabilities, and gradings stay what they were.
+        calibrator=register.calibrator_for(scope, policy) if in_force else None,
         certificates=in_force,
         refusals={name: why for name, why in refusals.items() if name not in in_force},
         void=void,

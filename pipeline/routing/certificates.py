@@ -6,7 +6,7 @@ Whatever replaces it stands beside it: a grade's reason can be looked up for eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -68,10 +68,12 @@ class _Issue(Frozen):
 
 
 class _Revocation(Frozen):
-    """That a certificate was taken back."""
+    """That a certificate was taken back: it, and whatever says the same, whenever that is issued."""
 
     certificate: str
     """Content hash."""
+    says: str = ""
+    """Content hash of what it says; empty where an earlier release kept it."""
     by: str
     reason: str
     at: datetime
@@ -146,14 +148,14 @@ class Register:
         return {
             certificate.criterion: certificate
             for certificate in (issue.certificates if issue is not None else ())
-            if certificate.threshold is not None and certificate.content_hash() not in revoked
+            if certificate.threshold is not None and _find_taken(certificate, revoked) is None
         }
 
     def list_all(self) -> list[Kept]:
         """Return every certificate and every refusal, the newest first."""
         revoked = self._list_revoked()
         return [
-            _keep(issue, certificate, revoked.get(certificate.content_hash()))
+            _keep(issue, certificate, _find_taken(certificate, revoked))
             for issue in sorted(self._list(), key=lambda issue: issue.put_at, reverse=True)
             for certificate in issue.certificates
         ]
@@ -198,7 +200,10 @@ class Register:
         kept = self.find(name)
         if kept.revoked_at is None:
             sha256 = kept.certificate.content_hash()
-            taken = _Revocation(certificate=sha256, by=by, reason=reason, at=self._clock())
+            (said,) = _says([kept.certificate])
+            taken = _Revocation(
+                certificate=sha256, says=said.content_hash(), by=by, reason=reason, at=self._clock()
+            )
             self._store.desk.vouch(_REVOKED, sha256, taken)
             return kept.model_copy(
                 update={"revoked_at": taken.at, "revoked_by": by, "revoked_because": reason}
@@ -223,7 +228,8 @@ class Register:
         return self._store.desk.list_records(_KIND, _Issue)
 
     def _list_revoked(self) -> dict[str, _Revocation]:
-        return {taken.certificate: taken for taken in self._store.desk.list_records(_REVOKED, _Revocation)}
+        taken = self._store.desk.list_records(_REVOKED, _Revocation)
+        return {name: one for one in taken for name in (one.certificate, one.says) if name}
 
 
 def explain_void(certificate: Certificate, scope: Scope) -> str | None:
@@ -244,6 +250,11 @@ def _says(certificates: Sequence[Certificate]) -> list[Certificate]:
     """Return certificates without when and by whom they were issued."""
     nobody = {"issued_at": datetime.min.replace(tzinfo=UTC), "issued_by": ""}
     return [certificate.model_copy(update=nobody) for certificate in certificates]
+
+
+def _find_taken(certificate: Certificate, revoked: Mapping[str, _Revocation]) -> _Revocation | None:
+    (said,) = _says([certificate])
+    return revoked.get(certificate.content_hash()) or revoked.get(said.content_hash())
 
 
 def _keep(issue: _Issue, certificate: Certificate, taken: _Revocation | None) -> Kept:

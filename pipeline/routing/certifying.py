@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from pipeline.routing import promises
 from pipeline.routing.fitting import Fitted, probabilities_of
 from pipeline.routing.observations import Observations, Unit
-from pipeline.routing.splits import SHARES, Splits, hash_labels
+from pipeline.routing.splits import SHARES, Look, Splits, hash_labels
 from pipeline.stats.agreement import MINIMUM
 from pipeline.stats.clustered import certify_by_cluster, effective_clusters, fewest_clusters
 from pipeline.stats.conformal import control_joint_risk
@@ -69,12 +69,26 @@ class _Case:
     policy: RoutingPolicy
     certifying: Sequence[Unit]
     """Those that are covered."""
+    uncovered: int
+    """How many others of the certify split are labelled."""
     covered: _Covered
     labels: str
-    level: float
-    look: int
+    tests: int
+    """How many share the level of a look."""
+    look: Look
     by: str
     at: datetime
+
+    @property
+    def share(self) -> float:
+        """The share of delta that this look has: what the policy gives it and earlier looks left."""
+        given = self.policy.looks[self.look.number - 1 : self.look.number]
+        return max(0.0, min(*given, 1 - self.look.spent)) if given else 0.0
+
+    @property
+    def level(self) -> float:
+        """The level of one test."""
+        return self.policy.delta * self.share / self.tests
 
 
 class _Covered(NamedTuple):
@@ -153,30 +167,35 @@ def certify_policy(
     held_back = {unit.submission_id for unit in certifying}
     others = [unit for unit in observations.units if unit.submission_id not in held_back]
     covered = _find_covered(fitted, policy)
+    within = covered.select(certifying)
     bases = [_set_grid(fitted, others, covered, criterion) for criterion in criteria]
     labels = [label for unit in certifying for label in unit.labels]
     calibrator = fitted.calibrator.content_hash() if fitted.calibrator is not None else ""
     # Thresholds belong to a test: to try others on the same labels is another look.
     parts = (*sorted(covered.tasks), *sorted(covered.authors), *(basis.grid for basis in bases))
     test = hash_text(policy.content_hash(), calibrator, *parts)
-    look = splits.number_look(labels, observations.scope, test=test)
-    share = policy.looks[look - 1] if look <= len(policy.looks) else 0.0
+    look = splits.place_look(labels, observations.scope, test=test)
     case = _Case(
         observations=observations,
         fitted=fitted,
         splits=splits,
         policy=policy,
-        certifying=covered.select(certifying),
+        certifying=within,
+        uncovered=len(certifying) - len(within),
         covered=covered,
         labels=hash_labels(labels),
-        level=policy.delta * share / max(1, len(criteria)),
+        tests=max(1, len(criteria)),
         look=look,
         by=by,
         at=at or datetime.now(UTC),
     )
     plans = [(basis, _plan(case, basis)) for basis in bases]
     if any(isinstance(plan, _Sample) for _, plan in plans):
-        splits.use(labels, "certify", observations.scope, test=test)
+        splits.use(labels, "certify", observations.scope, test=test, share=case.share)
+        # Somebody else may have taken a look since it was placed.
+        case = replace(case, look=splits.place_look(labels, observations.scope, test=test))
+        if case.level == 0:
+            return [Tested(_refuse(case, basis, _say_no_look(case))) for basis, _ in plans]
     return [
         _test(case, basis, plan) if isinstance(plan, _Sample) else Tested(_refuse(case, basis, plan))
         for basis, plan in plans
@@ -208,7 +227,7 @@ def _plan(case: _Case, basis: _Basis) -> _Sample | str:
     if differ is not None and differ > policy.alpha:
         return promises.say_refusal(promises.say_experts(differ, pairs, policy.alpha))
     if case.level == 0:
-        return promises.say_refusal(promises.say_looks(case.look - 1, len(policy.looks)))
+        return _say_no_look(case)
     if not basis.grid:
         drafted = any(criterion in unit.features for unit in case.observations.units)
         if not drafted:
@@ -229,11 +248,18 @@ def _plan(case: _Case, basis: _Basis) -> _Sample | str:
     help_ = _budget(case, basis, len(drawn))
     sizes = list(Counter(unit.task for unit in known).values())
     if policy.mode == "expected" or len(drawn) == len(known) or len(known) < MINIMUM:
-        return promises.say_refusal(promises.say_too_few(len(drawn), fewest), help_)
+        return promises.say_refusal(promises.say_too_few(len(drawn), fewest, case.uncovered), help_)
     effective, tasks = effective_clusters(sizes), fewest_clusters(policy.alpha, share)
     if effective < tasks:
         return promises.say_refusal(promises.say_tasks(len(sizes), effective, tasks), help_)
     return _Sample(known, "clusters")
+
+
+def _say_no_look(case: _Case) -> str:
+    taken, allowed = case.look.number - 1, len(case.policy.looks)
+    return promises.say_refusal(
+        promises.say_looks(taken, allowed) if taken >= allowed else promises.say_spent()
+    )
 
 
 def _draw(splits: Splits, units: Sequence[Unit]) -> list[Unit]:
@@ -248,7 +274,7 @@ def _test(case: _Case, basis: _Basis, sample: _Sample) -> Tested:
     wrong = np.array([unit.wrong[basis.criterion] for unit in sample.units], dtype=np.bool_)
     found = _find_threshold(case, basis, sample, sure, wrong)
     outlooks: tuple[Outlook, ...] = ()
-    if sample.sampling == "random" and case.policy.mode == "selective" and case.look < len(case.policy.looks):
+    if sample.sampling == "random" and case.policy.mode == "selective" and case.look.number < len(case.policy.looks):
         outlooks = tuple(
             replace(one, coverage=basis.share * one.coverage)
             for one in outlook(
@@ -257,7 +283,7 @@ def _test(case: _Case, basis: _Basis, sample: _Sample) -> Tested:
                 basis.stream,
                 basis.grid,
                 alpha=case.policy.alpha,
-                level=case.level / case.policy.looks[case.look - 1] * case.policy.looks[case.look],
+                level=case.policy.delta * case.policy.looks[case.look.number] / case.tests,
                 chains=_CHAINS,
             )
         )
@@ -321,7 +347,7 @@ def _issue(case: _Case, basis: _Basis, sample: _Sample, found: _Finding, reason:
         alpha=case.policy.alpha,
         delta=case.policy.delta,
         level=case.level,
-        look=case.look,
+        look=case.look.number,
         grid=basis.grid,
         chains=found.chains,
         threshold=threshold,

@@ -33,6 +33,7 @@ from pipeline.types import (
     Judgment,
     Loss,
     Owner,
+    Purpose,
     RoutingPolicy,
     Rubric,
     Scope,
@@ -181,7 +182,7 @@ def observe(store: Store, scope: Scope, labels: Iterable[Label], policy: Routing
                 draft,
                 {name: np.array(row) for name, row in features.items()},
                 [form_opinion(found, draft, inspection, rubric) for found in reviewers[:2]],
-                [carried(label) for label in reviewers[0]] if reviewers else [],
+                _share_chance([[carried(label) for label in found] for found in reviewers]),
                 policy.loss,
             )
         )
@@ -313,6 +314,23 @@ def _carry_chances(
         return label.model_copy(update={"calibration": None})
 
     return carry
+
+
+def _share_chance(reviewers: Sequence[Sequence[Label]]) -> list[Label]:
+    """Return the first reviewer's labels, with the chance that drew the submission, whoever's labels say so.
+
+    Else what chance drew would fall out of the sample where somebody else had labelled it before, as people
+    do with what looks wrong: what is left would be too good.
+    """
+    if not reviewers:
+        return []
+    said = {
+        label.calibration for found in reviewers for label in found if label.purpose is not Purpose.SECOND
+    }
+    chance = next(iter(said - {None})) if len(said) == 2 and None in said else None
+    if chance is None:
+        return list(reviewers[0])
+    return [label.model_copy(update={"calibration": chance}) for label in reviewers[0]]
 
 
 def _find_rule(grounds: Grounds) -> str:

@@ -11,6 +11,7 @@ __all__ = [
     "say_looks",
     "say_promise",
     "say_refusal",
+    "say_spent",
     "say_tasks",
     "say_too_few",
     "say_uncovered",
@@ -60,9 +61,16 @@ def say_refusal(why: str, help_: str = "") -> str:
     return f"Accept nothing: {why}{'; ' if help_ else ''}{help_}."
 
 
-def say_too_few(n: int, fewest: int) -> str:
-    """Return that so few labels cannot certify anything."""
-    return f"too few labels to certify on: {n} of at least {fewest}"
+def say_too_few(n: int, fewest: int, uncovered: int) -> str:
+    """Return that so few labels cannot certify anything.
+
+    Args:
+        n: Of what is covered and was drawn by chance.
+        fewest: How many it takes.
+        uncovered: Further ones, of what no certificate would cover.
+    """
+    others = f" ({uncovered} others are for tasks or by authors that no certificate would cover yet)"
+    return f"too few labels to certify on: {n} of at least {fewest}{others if uncovered else ''}"
 
 
 def say_tasks(tasks: int, effective: float, fewest: int) -> str:
@@ -91,6 +99,14 @@ def say_looks(taken: int, allowed: int) -> str:
     return (
         f"this scope was tested {taken} times already and the policy allows {allowed}: what is tested until"
         " it passes proves nothing"
+    )
+
+
+def say_spent() -> str:
+    """Return that other policies' tests left nothing of delta."""
+    return (
+        "earlier tests of this scope, under policies with other looks, took all of what may go wrong: what is"
+        " tested until it passes proves nothing"
     )
 
 

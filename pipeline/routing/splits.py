@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, get_args
+from typing import Final, NamedTuple, get_args
 
 from pipeline.errors import GraderError
 from pipeline.review.chances import chance_of, load_secret
@@ -23,7 +23,7 @@ from pipeline.review.rubric_succession import rubric_root
 from pipeline.store import Store
 from pipeline.types import Fault, Frozen, Owner, Purpose, Rubric, Scope, Split, hash_text
 
-__all__ = ["SHARES", "Assignment", "LabelUse", "Splits", "Thinned", "hash_labels", "root_of"]
+__all__ = ["SHARES", "Assignment", "LabelUse", "Look", "Splits", "Thinned", "hash_labels", "root_of"]
 
 #: Of submissions; choosing takes little, and the report's are looked at by nobody else.
 SHARES: Final[Mapping[Split, float]] = {"choose": 0.10, "fit": 0.40, "certify": 0.35, "report": 0.15}
@@ -56,6 +56,26 @@ class LabelUse(Frozen):
     count: int
     submissions: tuple[str, ...]
     at: datetime
+    under: Scope | None = None
+    """The scope itself: which others mean the same can change. None where an earlier release kept the use."""
+    test: str = ""
+    """Content hash of what was tested."""
+    share: float = 0.0
+    """Share of delta that it took."""
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """Where it comes among others; no two are at one place."""
+        return (self.at, self.content_hash())
+
+
+class Look(NamedTuple):
+    """Where a test stands among all of its scope."""
+
+    number: int
+    """Counted from 1."""
+    spent: float
+    """Share of delta that earlier ones took, under whichever policies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +153,9 @@ class Splits:
             self._store.flush()
         return {name: known[name] for name in wanted}
 
-    def use(self, labels: Sequence[Label], split: Split, scope: Scope, *, test: str = "") -> list[Label]:
+    def use(
+        self, labels: Sequence[Label], split: Split, scope: Scope, *, test: str = "", share: float = 0.0
+    ) -> list[Label]:
         """Return those of `labels` that may be used for `split` under `scope`, and keep that they were.
 
         Labels given under another rubric, and those whose submission was lost, are left out. A rubric that
@@ -145,6 +167,7 @@ class Splits:
             scope: The drafts that a prompt, calibrator or certificate is for.
             test: Content hash of what is tested on them, where it is the same whenever it is repeated:
                 the very same test again is no second look.
+            share: Share of delta that it takes.
 
         Raises:
             GraderError: ``labels_used`` if `split` is certify and any of them was used to choose or to fit,
@@ -176,6 +199,9 @@ class Splits:
                 count=len(usable),
                 submissions=tuple(submissions),
                 at=at,
+                under=scope,
+                test=test,
+                share=share,
             )
             key = _key(sha256, split, use.labels, test or f"use {len(uses) + 1} at {at.isoformat()}")
             # The first time stays: a repeated test is the look that it was.
@@ -198,24 +224,24 @@ class Splits:
             count=len(used),
             submissions=tuple(sorted({label.submission_id for label in used})),
             at=self._clock(),
+            under=scope,
         )
         self._store.desk.vouch(_USES, use.content_hash(), use)
 
     def count_looks(self, scope: Scope) -> int:
         """Return how many times labels were used to certify under `scope`."""
-        sha256 = root_of(self._store, scope).content_hash()
-        return sum(use.scope == sha256 and use.split == "certify" for use in self._list_uses())
+        return len(self._list_looks(root_of(self._store, scope)))
 
-    def number_look(self, labels: Iterable[Label], scope: Scope, *, test: str) -> int:
-        """Return which look under `scope` it is, counted from 1, to test the same on the same labels.
+    def place_look(self, labels: Iterable[Label], scope: Scope, *, test: str) -> Look:
+        """Return which look under `scope` it is to test the same on the same labels.
 
-        One that was taken before keeps its number; nothing is looked at here.
+        One that was taken before keeps its place; nothing is looked at here.
         """
-        sha256 = root_of(self._store, scope).content_hash()
-        taken = [use for use in self._list_uses() if use.scope == sha256 and use.split == "certify"]
-        key = _key(sha256, "certify", hash_labels(labels), test)
+        root = root_of(self._store, scope)
+        key = _key(root.content_hash(), "certify", hash_labels(labels), test)
         known = self._store.desk.find_record(_USES, key, LabelUse)
-        return len(taken) + 1 if known is None else sum(use.at <= known.at for use in taken)
+        earlier = [use for use in self._list_looks(root) if known is None or use.order < known.order]
+        return Look(len(earlier) + 1, math.fsum(use.share for use in earlier))
 
     def thin(self, labels: Iterable[Label]) -> Thinned:
         """Return a sample of equal probability: what was drawn with more is kept with smallest / its own.
@@ -294,6 +320,16 @@ class Splits:
                 f" a judge of {family} and cannot certify one",
                 "certify on labels of submissions that nothing was chosen or fitted on",
             )
+
+    def _list_looks(self, root: Scope) -> list[LabelUse]:
+        sha256 = root.content_hash()
+        return [
+            use
+            for use in self._list_uses()
+            if use.split == "certify"
+            # A scope that means the same since a lead signed it was tested under its own name.
+            and (use.scope == sha256 or (use.under is not None and root_of(self._store, use.under) == root))
+        ]
 
     def _list_uses(self) -> list[LabelUse]:
         return self._store.desk.list_records(_USES, LabelUse)

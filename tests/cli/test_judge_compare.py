@@ -76,7 +76,7 @@ def test_a_judge_that_is_no_worse_ends_with_0(compared: tuple[Path, str, str]) -
     assert "They differ in: prompt\n" in ended.out
     assert "Drafted by both: 40 submissions to 8 tasks" in ended.out
     assert "pass or fail" in ended.out
-    assert "Shown: the new judge errs less often, by at least 0.200 (40 " in ended.out
+    assert "Shown: the new judge errs less often, by at least 0.049 (40 " in ended.out
     data = run("judge", "compare", old, new, "--db", database, "--json").data
     assert data["shown"] is True
     assert data["errors"]["only_old"] == 8
@@ -88,7 +88,7 @@ def test_one_that_may_be_worse_ends_with_3_and_too_few_with_2(compared: tuple[Pa
     database, old, new = compared
     worse = run("judge", "compare", new[:8], old[:8], "--db", database)
     assert worse.code == 3
-    assert "Worse: the new judge errs more often, by at least 0.200 (40 " in worse.out
+    assert "Worse: the new judge errs more often, by at least 0.049 (40 " in worse.out
     assert run("judge", "compare", new[:8], old[:8], "--db", database, "--margin", "0.5").code == 0
     (third,) = {one["id"] for one in run("judge", "list", "--db", database, "--json").data} - {old, new}
     few = run("judge", "compare", old, third, "--db", database)

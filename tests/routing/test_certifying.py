@@ -174,7 +174,7 @@ def test_a_judge_who_drafts_nothing_is_refused_criterion_by_criterion(store: Sto
 
 
 def test_a_judge_who_is_always_wrong_is_refused_after_a_look(store: Store) -> None:
-    drafts = [Draft(f"{number}", task=f"task-{number % 5}") for number in range(150)]
+    drafts = [Draft(f"{number}", task=f"task-{number % 5}", origin=f"m/{number}.py") for number in range(150)]
     add_drafts(store, drafts)
     add_labels(store, [(draft, 0, 0) for draft in drafts])
     crowd = gather(store)
@@ -221,7 +221,7 @@ def test_labels_that_nobody_drew_from_few_tasks_prove_nothing(crowd: Crowd) -> N
 
 def test_labels_that_nobody_drew_from_many_tasks_count_by_task(store: Store) -> None:
     fill(store, 640, tasks=64, probability=None)
-    issued = gather(store).certify()[0].certificate
+    issued = gather(store).certify(POLICY.model_copy(update={"fewest_per_task": 1}))[0].certificate
     assert issued.threshold is not None
     assert (issued.sampling, issued.errors) == ("clusters", 0)
     assert "(errors counted by task, 64 tasks)" in issued.reason
@@ -235,3 +235,42 @@ def test_constructed_labels_say_so_in_the_certificate(crowd: Crowd) -> None:
     assert made_up.fitted.calibrator is not None
     assert made_up.fitted.calibrator.constructed
     assert issued.reason.startswith("Constructed labels, not evidence of quality: ")
+
+
+def test_what_is_tested_is_what_may_stand_alone_and_nothing_else(store: Store) -> None:
+    # Every other draft is by an author of its own, whom no two splits can have labels of.
+    drafts = [
+        Draft(
+            f"{number}",
+            task="rare" if number < 4 else f"task-{number % 5}",
+            origin=f"{'many' if number % 2 else number}/{number}.py",
+        )
+        for number in range(400)
+    ]
+    add_drafts(store, drafts)
+    add_labels(store, [(draft, 3, 3) for draft in drafts[:300]])
+    crowd = gather(store)
+    issued = crowd.certify()[0].certificate
+    assigned = crowd.splits.assign([unit.submission_id for unit in crowd.seen.labelled], SCOPE.rubric)
+    others = [draft for draft in drafts if assigned.get(f"s-{draft.name}") != "certify"]
+    fitted = [draft for draft in others if assigned.get(f"s-{draft.name}") == "fit"]
+    lone = [draft for draft in fitted if not int(draft.name) % 2 and draft.task != "rare"]
+    tested = [number for number in range(5, 300, 2) if assigned[f"s-{number}"] == "certify"]
+    standing = len(lone) + sum(draft.task != "rare" and int(draft.name) % 2 for draft in others)
+    assert set(issued.tasks) == {f"task-{number}" for number in range(5)}
+    assert issued.n == issued.accepted == len(tested)
+    # Authors of the rare task's drafts that were fitted on are known, but the task is not covered.
+    assert len(issued.authors) == 1 + sum(not int(draft.name) % 2 for draft in fitted)
+    assert issued.coverage == pytest.approx(standing / len(others))
+
+
+def test_policies_share_what_may_go_wrong_in_one_scope(store: Store) -> None:
+    fill(store, 400, labelled=300)
+    crowd = gather(store)
+    first = crowd.certify(POLICY.model_copy(update={"version": "v2", "looks": (0.7,)}))[0].certificate
+    second = crowd.certify(POLICY.model_copy(update={"version": "v3", "looks": (0.0, 1.0)}))[0].certificate
+    third = crowd.certify(POLICY.model_copy(update={"version": "v4", "looks": (0.0, 0.0, 1.0)}))[0].certificate
+    assert [one.look for one in (first, second, third)] == [1, 2, 3]
+    assert [one.level for one in (first, second, third)] == [pytest.approx(0.07), pytest.approx(0.03), 0]
+    assert third.threshold is None
+    assert "under policies with other looks, took all of what may go wrong" in third.reason

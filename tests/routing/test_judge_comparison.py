@@ -75,7 +75,8 @@ def test_a_better_judge_is_shown_to_be_no_worse(better: Store) -> None:
     assert found.errors.difference.value == pytest.approx(-0.2)
     assert found.errors.p_value == pytest.approx(2 * 0.5**8)
     assert found.is_shown
-    assert found.sentence.startswith("Shown: the new judge errs less often, by at least 0.2")
+    # Tasks are alike, so Student's t(7) over items: 0.2 - 2.365 * (0.2 * 0.8 / 39)^0.5 = 0.0485.
+    assert found.sentence.startswith("Shown: the new judge errs less often, by at least 0.049 ")
     assert found.differ_in == ("prompt",)
     assert not found.constructed
 
@@ -86,9 +87,8 @@ def test_a_worse_judge_is_not_shown_and_it_is_said_what_would_be_needed(better: 
     assert (found.is_shown, found.is_too_little) == (False, False)
     # Of 40 pairs 8 differ, and tasks are alike: (1.95996 + 0.84162)^2 * 0.2 / 0.02^2 = 3924.4.
     assert found.needed == 3925
-    # Each task has the same difference, so that the interval is that alone.
     assert found.sentence == (
-        "Worse: the new judge errs more often, by at least 0.200 (40 labelled pairs on 8 tasks)."
+        "Worse: the new judge errs more often, by at least 0.049 (40 labelled pairs on 8 tasks)."
     )
 
 

@@ -263,3 +263,22 @@ def test_nothing_is_nothing(store: Store) -> None:
     assert (seen.units, seen.labels, seen.criteria, seen.unjudged, read_scopes(store)) == ((), [], [], 0, [])
     labels: list[Label] = []
     assert seen.select(labels) == []
+
+
+def test_what_chance_drew_stays_in_the_sample_where_somebody_labelled_it_before(store: Store) -> None:
+    drafts = [Draft("a"), Draft("b"), Draft("c")]
+    add_drafts(store, drafts)
+    add_labels(store, [(draft, 0, 0) for draft in drafts[:2]], rater="adam", probability=None)
+    later = NOON + timedelta(hours=1)
+    add_labels(store, [(draft, 3, 3) for draft in drafts[1:]], rater="ben", probability=0.2, at=later)
+    by_name = units_of(see(store))
+    assert {name: {label.calibration for label in unit.labels} for name, unit in by_name.items()} == {
+        "a": {None},
+        "b": {0.2},
+        "c": {0.2},
+    }
+    assert {name: unit.first and unit.first.rater for name, unit in by_name.items()} == {
+        "a": "adam",
+        "b": "adam",
+        "c": "ben",
+    }

@@ -11,11 +11,13 @@ import pytest
 
 from pipeline.errors import GraderError
 from pipeline.review.chances import Secret
+from pipeline.library.rubric_revisions import RubricRevision
 from pipeline.review.labels import Label
+from pipeline.review.rubric_succession import sign_revision
 from pipeline.routing.splits import Assignment, LabelUse, Splits, hash_labels
 from pipeline.store import Document, Store
 from pipeline.types import Grading, Purpose, Scope, Split, Submission, hash_text
-from tests.review.desk_examples import FINGERPRINT, HASH, NOON, RUBRIC, TASK, copy_store
+from tests.review.desk_examples import DORA, FINGERPRINT, HASH, NOON, RUBRIC, TASK, copy_store
 
 COUNT = 400
 SCOPE = Scope.of(FINGERPRINT)
@@ -232,14 +234,39 @@ def test_a_look_that_was_taken_keeps_its_number(store: Store) -> None:
     splits = Splits(store)
     mine = certifying(splits)
     numbers_of = [
-        splits.number_look(given, SCOPE, test=test)
+        splits.place_look(given, SCOPE, test=test).number
         for given, test in ((mine, "a"), (mine, "b"), (mine[1:], "a"), (mine, "a"), (mine, "b"))
         if splits.use(given, "certify", SCOPE, test=test)
     ]
     assert numbers_of == [1, 2, 3, 1, 2]
-    assert splits.number_look(mine, SCOPE, test="c") == 4
-    assert splits.number_look(mine, OTHER_JUDGE, test="a") == 1
+    assert splits.place_look(mine, SCOPE, test="c").number == 4
+    assert splits.place_look(mine, OTHER_JUDGE, test="a").number == 1
 
+
+def test_what_a_look_took_of_delta_is_kept_and_adds_up(store: Store) -> None:
+    splits = Splits(store, clock=lambda: NOON)
+    mine = certifying(splits)
+    splits.use(mine, "certify", SCOPE, test="a", share=0.5)
+    splits.use(mine, "certify", SCOPE, test="b", share=0.25)
+    # Both at the same instant: one comes first all the same, and which does not change.
+    assert sorted(splits.place_look(mine, SCOPE, test=test).number for test in "ab") == [1, 2]
+    assert splits.place_look(mine, SCOPE, test="c") == (3, 0.75)
+
+
+def test_looks_under_a_rubric_count_for_the_one_that_it_is_signed_to_mean(store: Store) -> None:
+    newer = RUBRIC.model_copy(update={"version": "v2"})
+    sha256 = newer.content_hash()
+    text = newer.model_dump_json()
+    store.save_documents([Document(kind="rubric", id="small", version="v2", sha256=sha256, text=text)])
+    under_newer = SCOPE.model_copy(update={"rubric": sha256})
+    splits = Splits(store)
+    given = [one.model_copy(update={"rubric": sha256}) for one in certifying(splits)]
+    splits.use(given, "certify", under_newer, test="a", share=0.5)
+    assert splits.count_looks(SCOPE) == 0
+    store.desk.save_record("account", DORA.name, DORA)
+    sign_revision(store, RubricRevision(RUBRIC, newer, "editorial"), lead=DORA.name)
+    assert (splits.count_looks(SCOPE), splits.count_looks(under_newer)) == (1, 1)
+    assert splits.place_look(given, SCOPE, test="b").spent == 0.5
 
 def test_a_use_says_of_what_for_what_when_and_how_many(store: Store) -> None:
     used = Splits(store, clock=lambda: NOON).use(LABELS, "report", SCOPE)
