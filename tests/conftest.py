@@ -64,3 +64,20 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open_store(path):
         pass
     return path
+
+
+@pytest.fixture(scope="session")
+def shipped(share_folder: ShareFolder) -> Path:
+    """``grades.duckdb``, ``report.html`` and ``output.txt`` of grading every shipped solution, in a folder."""
+    return share_folder("shipped", _grade_shipped)
+
+
+def _grade_shipped(folder: Path) -> None:
+    from pipeline.library.roots import tasks_root
+    from tests.e2e.commands import run
+
+    solutions = sorted(tasks_root().glob("*/solutions"))
+    written = ("--db", folder / "grades.duckdb", "--report", folder / "report.html")
+    ended = run("grade", *solutions, *written, timeout=900)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    (folder / "output.txt").write_text(ended.stdout)

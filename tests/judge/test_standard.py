@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from pipeline.judge import RulesJudge
 from pipeline.judge.standard import check_feedback, split_sentences
+from pipeline.library.roots import tasks_root
 from pipeline.library.rubrics import list_rubrics
 from pipeline.report.collect import Collector
 from pipeline.store import open_store
@@ -26,10 +28,8 @@ from pipeline.types import (
     Score,
     Severity,
 )
-from tests.cli.terminal import run
 from tests.judge.test_rules_judge import SITUATIONS, a_request
 
-TASKS = Path(__file__).parents[2] / "data" / "tasks"
 LINE = Citation(kind="lines", first_line=14, last_line=16, quote="x")
 TRAFFIC = Citation(kind="fact", fact="profile.hbm_traffic_ratio", value="2.333")
 RUBRIC = Rubric(
@@ -334,23 +334,19 @@ async def test_the_rules_judge_meets_the_standard_whatever_the_verdict(evidence:
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-@pytest.mark.parametrize("task", sorted(folder.name for folder in TASKS.iterdir()))
-def test_the_rules_judge_meets_the_standard_on_every_shipped_solution(task: str, tmp_path: Path) -> None:
-    database = tmp_path / "g.duckdb"
-    solutions = TASKS / task / "solutions"
-    ended = run("grade", solutions, "--db", database, "--json")
-    assert ended.code == 0, ended.err
+def test_the_rules_judge_meets_the_standard_on_every_shipped_solution(shipped: Path, tmp_path: Path) -> None:
+    database = Path(shutil.copy(shipped / "grades.duckdb", tmp_path))
     shortcomings = {}
-    with open_store(database, read_only=True) as store:
+    with open_store(database) as store:
         collector = Collector(store)
-        _, rows = collector.load_batch(ended.data["batch"])
+        _, rows = collector.load_batch(store.list_batches(1)[0].id)
         for row in rows:
             detail = collector.load_detail(row)
             made, rubric, inspection = detail.judgment, detail.rubric, detail.inspection
             assert made is not None
             assert rubric is not None
             assert inspection is not None
-            shortcomings[Path(row.origin).name] = check_feedback(
+            shortcomings[row.origin] = check_feedback(
                 made.feedback, made.scores, made.overall, rubric, reports=inspection.reports
             )
-    assert shortcomings == {path.name: [] for path in solutions.glob("*.py")}
+    assert shortcomings == {str(path): [] for path in tasks_root().glob("*/solutions/*.py")}
