@@ -68,7 +68,7 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def shipped(share_folder: ShareFolder) -> Path:
-    """``grades.duckdb``, ``report.html`` and ``output.txt`` of grading every shipped solution, in a folder."""
+    """A folder: ``grades.duckdb``, ``report.html`` and ``output.txt`` of grading all shipped solutions."""
     return share_folder("shipped", _grade_shipped)
 
 
