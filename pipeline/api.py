@@ -21,10 +21,10 @@ from typing import Final, Self
 
 from pipeline.config import Settings
 from pipeline.errors import GraderError
-from pipeline.graph.batch import list_unfinished, register
+from pipeline.graph.batch import list_unfinished, open_batch, register
 from pipeline.graph.services import open_services
 from pipeline.graph.threads import Planned, advance
-from pipeline.library.submissions import admit_code
+from pipeline.library.submissions import Received, admit_author, admit_code
 from pipeline.store import open_store
 from pipeline.types import (
     Confidence,
@@ -89,37 +89,49 @@ class Grader:
             self._services = stack.enter_context(open_services(self._store, settings or Settings()))
             self._resources = stack.pop_all()
 
-    def grade(self, task: str, code: str) -> Result:
-        """Grade `code` as a submission to the task called `task`.
+    def grade(self, task: str, code: str, author: str = "") -> Result:
+        """Grade `code` as a submission of `author` to the task called `task`.
 
         Raises:
-            GraderError: If there is no such task.
+            GraderError: If there is no such task, or `author` is no name.
         """
-        return self.grade_many(task, [code])[0]
+        return self.grade_many(task, [code], author)[0]
 
-    def grade_many(self, task: str, codes: Sequence[str]) -> list[Result]:
+    def grade_many(self, task: str, codes: Sequence[str], author: str = "") -> list[Result]:
         """Grade several submissions to one task, several at a time; results keep their order.
 
+        Args:
+            task: Its id.
+            codes: Sources.
+            author: The model or person that wrote all of them; empty where that is not to be known.
+
         Raises:
-            GraderError: If there is no such task, or the run had to stop, e.g. at a cap on cost; what was
-                done until then is kept, and the same call goes on from there.
+            GraderError: If there is no such task, `author` is no name, or the run had to stop, e.g. at a cap
+                on cost; what was done until then is kept, and the same call goes on from there.
         """
         if not all(isinstance(code, str) for code in codes):
             raise TypeError("code is a kernel's source, as one string")
+        author = admit_author(author, where="author")
         submissions = [
             admit_code(self._find_task(task), code.encode(errors="surrogatepass")) for code in codes
         ]
         with self._lock:
             planned = register(submissions, self._services)
+            batch = None
+            if author and submissions:
+                received = [Received("", submission, author) for submission in submissions]
+                batch = open_batch(received, [], planned, self._services)
             stopped = advance(list_unfinished(planned, self._store, ask_again=True), self._services)
             self._store.flush()
             if stopped is not None:
                 raise GraderError(stopped)
+            if batch is not None:
+                self._store.close_batch(batch.id)
             return [self._collect(plan) for plan in planned]
 
-    async def grade_async(self, task: str, code: str) -> Result:
+    async def grade_async(self, task: str, code: str, author: str = "") -> Result:
         """As `grade`, without blocking the event loop."""
-        return await asyncio.to_thread(self.grade, task, code)
+        return await asyncio.to_thread(self.grade, task, code, author)
 
     def close(self) -> None:
         """End workers and close the database."""
@@ -180,18 +192,19 @@ _SHARED: Final[list[Grader]] = []
 _SHARED_LOCK: Final = threading.Lock()
 
 
-def grade(task: str, code: str) -> Result:
+def grade(task: str, code: str, author: str = "") -> Result:
     """Grade `code` as a submission to `task`, with workers and a temporary database shared per process.
 
     Raises:
-        GraderError: If there is no such task, or this machine cannot confine submissions.
+        GraderError: If there is no such task, `author` is no name, or this machine cannot confine
+            submissions.
     """
-    return _shared().grade(task, code)
+    return _shared().grade(task, code, author)
 
 
-async def grade_async(task: str, code: str) -> Result:
+async def grade_async(task: str, code: str, author: str = "") -> Result:
     """As `grade`, without blocking the event loop."""
-    return await asyncio.to_thread(grade, task, code)
+    return await asyncio.to_thread(grade, task, code, author)
 
 
 def _shared() -> Grader:

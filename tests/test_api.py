@@ -11,6 +11,7 @@ from pipeline import Grader
 from pipeline.config import Settings
 from pipeline.errors import GraderError
 from pipeline.library.tasks import load_task
+from pipeline.store import open_store
 from pipeline.types import Destination, Owner, Verdict
 
 TASKS = Path(__file__).parent / "fixtures" / "tasks"
@@ -57,6 +58,21 @@ def test_many_submissions_come_back_in_their_order_duplicates_included(grader: G
     results = grader.grade_many("tiny_add", [WRONG, GOOD, WRONG])
     assert [result.verdict for result in results] == [Verdict.INCORRECT, Verdict.CORRECT, Verdict.INCORRECT]
     assert results[0].grading_id == results[2].grading_id
+
+
+def test_who_wrote_code_is_kept_with_it_and_nothing_else_changes(tmp_path: Path) -> None:
+    with Grader(tmp_path / "g.duckdb", Settings(tasks=TASKS)) as grader:
+        plain = grader.grade("tiny_add", GOOD)
+        assert grader.grade("tiny_add", GOOD, author="model 7") == plain
+        grader.grade_many("tiny_add", [GOOD, WRONG], author="model 8")
+        with pytest.raises(GraderError, match="author: no name of 1 to 200 printable characters"):
+            grader.grade("tiny_add", GOOD, author="a\nb")
+    with open_store(tmp_path / "g.duckdb") as store:
+        found = {place.submission_id: place.author for place in store.drafts.list_places()}
+        good = store.load_grading(plain.grading_id).submission_id
+        assert found.pop(good) == "model 7", "the first to hand it in"
+        assert list(found.values()) == ["model 8"]
+        assert [batch.closed for batch in store.list_batches()] == [True, True]
 
 
 async def test_it_can_be_awaited(grader: Grader) -> None:

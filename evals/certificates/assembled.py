@@ -4,18 +4,18 @@
 
 A trial is a store of its own: drafts whose risk is known, labels that chance gives, then what ``calibrate``
 does: observe, split, fit, certify. A violation is a certificate under which more than alpha of what it lets
-stand is wrong: of all drafts that are sure enough, for a task and by an author that it covers. Alpha and delta
-are .10. Filling a store is what takes time, so each stream is filled once and copied for every trial.
+stand is wrong: of all drafts that are sure enough, for a task and by an author that it covers. Alpha and
+delta are .10. Filling a store is what takes time, so each stream is filled once and copied for every trial.
 
 *Smooth*, *flat* and *adversarial* are those of `evals.certificates.selective`, the flat one at .115. *Rare
 tasks* and *rare authors*: a third of the stream is wrong at .2, the rest is right and mostly too rare to be
-covered.
-*Copies*: every code was handed in 12 times. *Unequal*: the surest are drawn with four times the chance of
-others, and wrong more often. *Looks*: labels come in four parts, with a calibration after each. *Filed*: what
-is wrong was labelled by hand, besides what chance drew. *Criteria*: a level is wrong where the other is sure.
+covered. *Copies*: every code was handed in 30 times. *Unequal*: the surest are drawn with twice the chance of
+others, and right more often. *Looks*: labels come in four parts, with a calibration after each. *Filed*: what
+is wrong was labelled by hand, besides what chance drew. *Criteria*: two levels are wrong together, at .11
+where the judge is sure of both, .5 where of neither, and never where of one.
 
-Two rows make no claim. Where experts answer what is right rather than what is wrong, answers are no sample of
-what was drawn, and no test of answers can tell.
+*Answered* makes no claim: where experts answer what is right rather than what is wrong, answers are no sample
+of what was drawn, and no test of answers can tell.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _HALVES: Final[dict[Split, float]] = {"choose": 0, "fit": 0.5, "certify": 0.5, "
 _JUDGED: Final = ("clarity", "safety")
 _LEVEL: Final = 3
 _WRONG: Final = 0
-_COPIES: Final = 12
+_COPIES: Final = 30
 
 RUBRIC: Final = Rubric(
     id="assembled",
@@ -176,7 +176,7 @@ def _stream(risk: Callable[[_Array], _Array]) -> Stream:
 
 
 def _rare(stream: Stream, *, tasks: bool) -> Stream:
-    """Return the stream with a third in one group, wrong at .2, and the rest in small groups that are right."""
+    """Return the stream with a third in one group, wrong at .2, the rest in small groups and right."""
     numbers = np.arange(_DRAFTS)
     large = numbers % 3 == 0
     group = np.where(large, 0, 1 + np.cumsum(~large) // (8 if tasks else 1))
@@ -188,13 +188,14 @@ def _rare(stream: Stream, *, tasks: bool) -> Stream:
 
 def _copied(stream: Stream) -> Stream:
     codes = np.random.default_rng(0).permutation(_DRAFTS) // _COPIES
-    return dataclasses.replace(stream, codes=codes)
+    return dataclasses.replace(stream, codes=codes, tasks=codes % 7)
 
 
 def _crossed(stream: Stream) -> Stream:
-    """Return the stream with errors of safety where clarity is sure as well, and the other way round."""
+    """Return the stream with errors where the judge is sure of both criteria or of none."""
     other = np.random.default_rng(0).permutation(stream.share)
-    risk = np.where((stream.share < 0.5) & (other < 0.5), 0.16, 0.02)
+    sure = np.add(stream.share < 0.6, other < 0.6, dtype=np.int64)
+    risk = np.array([0.5, 0.0, 0.11])[sure]
     return dataclasses.replace(stream, risk=risk, other=other)
 
 
@@ -255,7 +256,7 @@ SETTINGS: Final = (
     Setting("looks, smooth", _SMOOTH, _draw_in_parts, _LOOKS),
     Setting("filed", _FLAT, filed=True),
     Setting("criteria", _crossed(_FLAT), policy=POLICY.model_copy(update={"by": "criteria"})),
-    Setting("answered if right", _FLAT, _draw_answered, claim=False),
+    Setting("answered where right", _FLAT, _draw_answered, claim=False),
 )
 
 
@@ -344,7 +345,9 @@ def fill(store: Store, stream: Stream) -> None:
     )
     store.save_documents([rubric])
     inspection = Inspection(verdict=Verdict.CORRECT, sandbox="bubblewrap")
-    store.record_stage(StageRecord(stage="inspect", key="all", output=inspection.model_dump_json(), seconds=1))
+    store.record_stage(
+        StageRecord(stage="inspect", key="all", output=inspection.model_dump_json(), seconds=1)
+    )
     items = []
     for number, share in enumerate(stream.share.tolist()):
         other = 0.5 if stream.other is None else 1 - float(stream.other[number])

@@ -1,8 +1,9 @@
 """A stored run, and what got worse since, beyond what chance does.
 
-Shares whose trials have names are compared trial by trial: of those that came out otherwise, were more for
-the worse than a fair coin would have? Other shares are compared by Fisher's exact test, and other numbers
-with the stored interval. Tests are one-sided, at 5 % over all rows together (Bonferroni).
+Shares some of whose trials have names that both runs know are compared trial by trial: of those that came
+out otherwise, were more for the worse than a fair coin would have? Other shares are compared by Fisher's
+exact test, and other numbers with the stored interval. Tests are one-sided, at 5 % over all rows together
+(Bonferroni).
 
 Sources: Q. McNemar (1947), in its exact form; R. A. Fisher (1935).
 """
@@ -14,16 +15,53 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from evals.suites.table import Row, Table
 from pipeline.errors import GraderError
+from pipeline.report.output import write_whole
 from pipeline.types import Fault, Owner
 
 __all__ = ["FOLDER", "Comparison", "coin_p_value", "compare", "read_baseline", "write_baseline"]
 
 FOLDER: Final = Path(__file__).parents[1] / "baselines"
 _ALPHA: Final = 0.05
+
+
+class _StoredRow(BaseModel):
+    """What is read of a row of a stored run."""
+
+    model_config = ConfigDict(allow_inf_nan=False, extra="allow", strict=True)
+
+    name: str
+    what: str
+    value: float | None
+    n: int = Field(ge=0)
+    hits: int | None = Field(ge=0)
+    low: float | None
+    high: float | None
+    items: dict[str, bool] | None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.hits is not None and self.hits > self.n:
+            raise ValueError("it happened more often than it was tried")
+        if (self.low is None) != (self.high is None):
+            raise ValueError("an interval has two ends")
+        return self
+
+
+class _StoredRun(BaseModel):
+    """What is read of a stored run."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    suite: str
+    judge: str
+    date: str
+    rows: list[_StoredRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +72,7 @@ class Comparison:
         judge: Whose run the baseline is; empty where the suite asks none.
         date: When it was made.
         same_judge: Whether this run's judge is the same.
-        compared: How many rows were.
+        compared: How many rows were: something was tried then and now.
         worse: What got worse beyond chance, one line each.
         moved: Trials that came out worse, beyond chance or not, one line each.
         better: What got better beyond chance, one line each.
@@ -69,7 +107,7 @@ def compare(table: Table, stored: Mapping[str, Any]) -> Comparison:
     pairs = [
         (row, known[row.name, row.what])
         for row in table.rows
-        if row.better is not None and (row.name, row.what) in known
+        if row.better is not None and row.n and known.get((row.name, row.what), {}).get("n")
     ]
     level = _ALPHA / max(1, len(pairs))
     found = Comparison(
@@ -97,36 +135,30 @@ def read_baseline(path: Path, suite: str) -> dict[str, Any]:
         GraderError: If there is none there, or it is another suite's.
     """
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        named, rows = stored["suite"], stored["rows"]
-        whole = all(
-            {"name", "what", "value", "n", "hits", "low", "high", "items"} <= row.keys() for row in rows
-        )
+        stored = _StoredRun.model_validate_json(path.read_bytes())
     except OSError as error:
         raise _refuse(path, f"cannot be read: {error.strerror}") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except ValueError:
         raise _refuse(path, "is no baseline of a suite") from None
-    if not whole or not {"judge", "date"} <= stored.keys():
-        raise _refuse(path, "is no baseline of a suite")
-    if named != suite:
-        raise _refuse(path, f"is a baseline of {named!r}, not of {suite!r}")
-    return dict(stored)
+    if stored.suite != suite:
+        raise _refuse(path, f"is a baseline of {stored.suite!r}, not of {suite!r}")
+    return stored.model_dump()
 
 
 def write_baseline(path: Path, table: Table) -> None:
     """Store a run at `path`.
 
     Raises:
-        OSError: If it cannot be written.
+        GraderError: If it cannot be written.
     """
     stored = table.to_data() | {"date": datetime.now(UTC).date().isoformat()}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    with write_whole(path, "run") as file:
+        file.write(json.dumps(stored, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _test(row: Row, before: Mapping[str, Any]) -> tuple[float, float]:
     """Return how improbable it is that `row` is only by chance as much worse, and as much better."""
-    if row.items is not None and before["items"] is not None:
+    if (row.items or {}).keys() & (before["items"] or {}).keys():
         worse, better = _moved(row, before)
         return coin_p_value(len(worse), len(better)), coin_p_value(len(better), len(worse))
     if row.hits is not None and before["hits"] is not None:

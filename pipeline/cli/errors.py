@@ -43,6 +43,7 @@ _USAGE_FAULTS: Final = frozenset(
     {
         "already_decided",
         "ambiguous_id",
+        "bad_author",
         "bad_import",
         "bad_key",
         "bad_key_file",

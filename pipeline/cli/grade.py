@@ -43,6 +43,12 @@ __all__ = ["command"]
 @click.option(
     "--task", "task_id", metavar="ID", help="Task of every submission.  [default: told by its place]"
 )
+@click.option(
+    "--author",
+    default="",
+    metavar="NAME",
+    help="Model or person that wrote what names no author itself.  [default: told by its folder or file]",
+)
 @grading_options
 @click.option(
     "--report",
@@ -67,6 +73,7 @@ def command(
     paths: tuple[Path, ...],
     database: Path,
     task_id: str | None,
+    author: str,
     report_path: Path | None,
     dry_run: bool,
     count_tokens: bool,
@@ -88,7 +95,7 @@ def command(
     from pipeline.cli.session import check_task, read_settings
     from pipeline.graph.batch import grade_batch
     from pipeline.graph.services import open_services
-    from pipeline.library.submissions import collect
+    from pipeline.library.submissions import admit_author, collect
     from pipeline.report.output import check_output_path
     from pipeline.report.render import report_path_for, write_report
     from pipeline.store import open_store
@@ -97,12 +104,13 @@ def command(
         raise click.UsageError("--count-tokens goes with --dry-run: a real run pays for what it really takes")
     settings = read_settings(grading, sending=count_tokens or not dry_run)
     tasks = check_task(settings, task_id)
+    author = admit_author(author, where="--author")
     if dry_run:
         from pipeline.cli.rehearsal import show_rehearsal
 
         with open_store(database) as store, _progress_bar(quiet=as_json) as on_progress:
             echo_notices(store)
-            items = collect(paths, tasks, task_id)
+            items = collect(paths, tasks, task_id, author)
             return show_rehearsal(
                 items,
                 store,
@@ -122,7 +130,7 @@ def command(
         caller = _ask_in_batches(settings, store) if settings.provider_batches else None
         with open_services(store, settings, caller=caller) as services:
             expected: dict[str, Verdict] = {}
-            items = _note_expected(collect(paths, tasks, task_id), expected)
+            items = _note_expected(collect(paths, tasks, task_id, author), expected)
             with _progress_bar(quiet=as_json) as on_progress:
                 outcome = grade_batch(items, services, on_progress=on_progress)
         rows = store.list_gradings(outcome.batch_id)

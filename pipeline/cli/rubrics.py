@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,7 +124,8 @@ def show_command(rubric: str, root: Path | None, database: Path, as_json: bool, 
         screen.line()
         screen.line(f"Signed: {_say_signed(revision, signed)}")
         if signed is None:
-            command = say_command(f"rubrics sign {name}@{shown.version} --by LEAD", database)
+            where = f" --rubrics {shlex.quote(str(root))}" if root is not None else ""
+            command = say_command(f"rubrics sign {name}@{shown.version} --by LEAD{where}", database)
             screen.line(f"Nothing carries over until a lead signs: {command}")
     return ExitCode.OK
 

@@ -67,6 +67,8 @@ def _print_head(screen: Screen, detail: Detail) -> None:
         "task": task,
         "verdict": style_of(verdict),
     }
+    if summary.author:
+        fields["author"] = summary.author
     overall = detail.overall
     if overall is not None:
         fields["overall"] = show_overall(overall.value, overall.passed)

@@ -215,7 +215,9 @@ def run_suite(
     baselines = find_module("evals.suites.baseline")
     path = baseline or baselines.FOLDER / f"{name}.json"
     stored = None
-    if not write_baseline and (baseline is not None or path.exists()):
+    if write_baseline:
+        check_output_path(path)
+    elif baseline is not None or path.exists():
         stored = baselines.read_baseline(path, name)
     try:
         table = suite.measure(options)

@@ -18,6 +18,7 @@ __all__ = [
     "Progress",
     "grade_batch",
     "list_unfinished",
+    "open_batch",
     "register",
     "resume_decided",
     "separate",
@@ -152,19 +153,49 @@ def separate(items: Iterable[Received | Rejection]) -> tuple[list[Received], lis
     return received, rejections
 
 
-def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Batch, list[Planned]]:
-    received, rejections = separate(items)
-    planned = register([item.submission for item in received], services)
-    distinct = {plan.grading.id: plan for plan in planned}
+def open_batch(
+    received: Sequence[Received],
+    rejections: Sequence[Rejection],
+    planned: Sequence[Planned],
+    services: Services,
+) -> Batch:
+    """Keep where submissions came from, and who wrote them; what was kept before stays as it was.
+
+    Args:
+        received: The submissions.
+        rejections: What was handed in with them and is none.
+        planned: The plan of each submission, in their order.
+        services: Keep it, and route by it.
+    """
+    gradings = {plan.grading.id for plan in planned}
+    # Only what names authors: batches of earlier releases, which had none, keep their ids.
+    authors = {
+        f"{plan.grading.id} {item.author}"
+        for item, plan in zip(received, planned, strict=True)
+        if item.author
+    }
+    rejected = (f"{rejection.origin} {rejection.fault.code}" for rejection in rejections)
     batch = Batch(
-        id="b-" + hash_text(*sorted(distinct), *(f"{r.origin} {r.fault.code}" for r in rejections))[:16],
+        id="b-" + hash_text(*sorted(gradings), *rejected, *sorted(authors))[:16],
         opened_at=datetime.now(UTC),
         items=tuple(
-            BatchItem(grading_id=plan.grading.id, submission_id=plan.submission.id, origin=item.origin)
+            BatchItem(
+                grading_id=plan.grading.id,
+                submission_id=plan.submission.id,
+                origin=item.origin,
+                author=item.author,
+            )
             for item, plan in zip(received, planned, strict=True)
         ),
         rejections=tuple(rejections),
     )
     services.store.open_batch(batch)
-    services.deciding.note_origins({item.grading_id: item.origin for item in batch.items})
-    return batch, list(distinct.values())
+    services.deciding.note_sources(batch.items)
+    return batch
+
+
+def _open(items: Iterable[Received | Rejection], services: Services) -> tuple[Batch, list[Planned]]:
+    received, rejections = separate(items)
+    planned = register([item.submission for item in received], services)
+    batch = open_batch(received, rejections, planned, services)
+    return batch, list({plan.grading.id: plan for plan in planned}.values())

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipeline.errors import GraderError
 from pipeline.graph.library import Library
 from pipeline.graph.work import Work
 from pipeline.judge.confidence import state_confidence
 from pipeline.review.calibration_draw import CalibrationDraw
 from pipeline.review.chances import load_secret
-from pipeline.review.pseudonyms import author_behind, pseudonym_of
+from pipeline.review.pseudonyms import author_to_cover, pseudonym_of
 from pipeline.routing.assurance import estimate_draft, read_assurance
 from pipeline.routing.certificates import Register
 from pipeline.routing.grounds import Assurance
 from pipeline.routing.policy import decide_route, is_settled
 from pipeline.store import Store
-from pipeline.types import Confidence, Grading, Inspection, Judgment, Route, Scope
+from pipeline.types import BatchItem, Confidence, Grading, Inspection, Judgment, Route, Scope
 
 __all__ = ["Deciding"]
 
@@ -31,16 +33,19 @@ class Deciding:
         self._store = store
         self._library = library
         self._assurances: dict[Scope, Assurance] = {}
-        self._origins: dict[str, str] = {}
+        self._authors: dict[str, str] = {}
         self._draw: CalibrationDraw | None = None
 
     def refresh(self) -> None:
         """Take in certificates that came into force or were taken back since they were read."""
         self._assurances.clear()
 
-    def note_origins(self, origins: dict[str, str]) -> None:
-        """Take in, by grading, where submissions came from: of any other grading the author is not known."""
-        self._origins.update(origins)
+    def note_sources(self, items: Sequence[BatchItem]) -> None:
+        """Take in where kept submissions came from: of any other grading only a declared author is known."""
+        declared = self._store.desk.list_authors({item.submission_id for item in items})
+        for item in items:
+            name = declared.get(item.submission_id, "")
+            self._authors[item.grading_id] = author_to_cover(name, item.origin, item.submission_id)
 
     def assurance_of(self, scope: Scope) -> Assurance:
         """Return what is in force for drafts of `scope`."""
@@ -69,6 +74,7 @@ class Deciding:
             policy=self._library.policy,
             assurance=assurance,
             task=work.task.id,
+            task_version=work.grading.fingerprint.task,
             author=self._author_of(work.grading) if assurance.certificates else "",
         )
 
@@ -91,5 +97,8 @@ class Deciding:
             return ""
 
     def _author_of(self, grading: Grading) -> str:
-        author = author_behind(self._origins.get(grading.id, ""), grading.submission_id)
+        author = self._authors.get(grading.id)
+        if author is None:
+            declared = self._store.desk.list_authors([grading.submission_id])
+            author = declared.get(grading.submission_id, grading.submission_id)
         return pseudonym_of(load_secret(self._store), author)

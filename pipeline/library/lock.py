@@ -269,6 +269,7 @@ def _main() -> None:
 
     from pipeline.library.roots import policies_root, prompts_root, rubrics_root
     from pipeline.library.rubric_revisions import lock_rubrics, read_statements
+    from pipeline.types.visible import show_controls
 
     parser = argparse.ArgumentParser(
         prog="python -m pipeline.library.lock",
@@ -286,8 +287,11 @@ def _main() -> None:
     parser.add_argument("--rubrics", type=Path, metavar="DIR", help="folder of rubrics, in place of ours")
     asked = parser.parse_args()
     root = asked.rubrics or rubrics_root()
+    if not root.is_dir():
+        parser.error(f"{root} is no folder")
     try:
-        added = lock_rubrics(root, read_statements(editorial=asked.editorial, semantic=asked.semantic), print)
+        said = read_statements(editorial=asked.editorial, semantic=asked.semantic)
+        added = lock_rubrics(root, said, lambda line: print(show_controls(line)))
         print(f"{root.name}: {', '.join(added) if added else 'nothing new'}")
         if asked.rubrics is None:
             for other, suffix in ((prompts_root(), ".md"), (policies_root(), ".toml")):

@@ -8,6 +8,7 @@ graded for what it holds is a `Submission` with a refusal, so that its author ge
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import json
 import os
@@ -20,12 +21,24 @@ from pipeline.library.errors import LibraryError
 from pipeline.library.markdown import KernelNotFound, extract_kernel
 from pipeline.types import Admission, Fault, Owner, Rejection, Submission, Task, Verdict
 
-__all__ = ["CODE_BYTES", "RESPONSE_BYTES", "Received", "admit_code", "admit_response", "collect"]
+__all__ = [
+    "CODE_BYTES",
+    "RESPONSE_BYTES",
+    "Received",
+    "admit_author",
+    "admit_code",
+    "admit_response",
+    "collect",
+]
 
 #: Largest kernel source that is admitted.
 CODE_BYTES: Final = 256 << 10
 #: Largest model response, and so the largest row of a JSONL file.
 RESPONSE_BYTES: Final = 4 << 20
+#: Longest name of an author, in characters.
+_AUTHOR_LENGTH: Final = 200
+
+_NO_AUTHOR: Final = f"no name of 1 to {_AUTHOR_LENGTH} printable characters on one line"
 
 _SUFFIXES: Final = (".py", ".jsonl")
 
@@ -37,14 +50,16 @@ class Received:
     Attributes:
         origin: The path as given, with ``:<line>`` for a row of a JSONL file.
         submission: What was handed in.
+        author: The model or person that wrote it; empty where nobody said.
     """
 
     origin: str
     submission: Submission
+    author: str = ""
 
 
 def collect(
-    paths: Sequence[Path], tasks: Mapping[str, Task], task_id: str | None = None
+    paths: Sequence[Path], tasks: Mapping[str, Task], task_id: str | None = None, author: str = ""
 ) -> Iterator[Received | Rejection]:
     """Read every submission under `paths`, in a stable order, one at a time.
 
@@ -55,10 +70,13 @@ def collect(
         paths: Files and folders.
         tasks: Every known task by id.
         task_id: The task of all of them; a row that names another one is rejected.
+        author: Who wrote those that name nobody; empty where it is not known.
 
     Raises:
-        LibraryError: At once, before anything is read, if a path does not exist or `task_id` is unknown.
+        LibraryError: At once, before anything is read, if a path does not exist, `task_id` is unknown or
+            `author` is no name.
     """
+    author = admit_author(author, where="--author")
     if task_id is not None and task_id not in tasks:
         message, remedy = _unknown_task(task_id, tasks)
         raise LibraryError(_fault("unknown_task", message, remedy, where="--task", owner=Owner.ENVIRONMENT))
@@ -68,7 +86,22 @@ def collect(
             raise LibraryError(
                 _fault("missing_path", "no such file or folder", remedy, str(path), Owner.ENVIRONMENT)
             )
-    return _collect(paths, tasks, task_id)
+    return (
+        dataclasses.replace(item, author=author) if isinstance(item, Received) and not item.author else item
+        for item in _collect(paths, tasks, task_id)
+    )
+
+
+def admit_author(name: str, where: str) -> str:
+    """Return the name of an author as it is kept: without blanks around it; an empty one names nobody.
+
+    Raises:
+        LibraryError: If it is too long or holds more than one printable line.
+    """
+    if name and not _is_author(name):
+        remedy = "give the name of a model or person"
+        raise LibraryError(_fault("bad_author", _NO_AUTHOR, remedy, where, Owner.ENVIRONMENT))
+    return name.strip()
 
 
 def admit_code(task: Task, content: bytes) -> Submission:
@@ -233,9 +266,19 @@ def _read_row(
     if given is not None and named != given:
         message = f"the row is for task '{named}', but was handed in for '{given}'"
         return _reject(origin, "other_task", message, "leave --task out, or move the row")
-    if key == "response":
-        return Received(origin, admit_response(tasks[named], text))
-    return Received(origin, admit_code(tasks[named], _encode(text)))
+    author = document.get("author", "")
+    if "author" in document and not _is_author(author):
+        return _reject(
+            origin, "bad_row", f"'author' is {_NO_AUTHOR}", "name the author, or leave the key out"
+        )
+    admitted = (
+        admit_response(tasks[named], text) if key == "response" else admit_code(tasks[named], _encode(text))
+    )
+    return Received(origin, admitted, author.strip())
+
+
+def _is_author(name: object) -> bool:
+    return isinstance(name, str) and name.isprintable() and 1 <= len(name.strip()) <= _AUTHOR_LENGTH
 
 
 def _name(path: Path) -> str:

@@ -37,6 +37,8 @@ def check_output_path(path: Path) -> None:
 def write_whole(path: Path, what: str) -> Iterator[TextIO]:
     """Yield a file that takes the place of `path` once all is written; of anything less nothing is left.
 
+    A device or a pipe is written into.
+
     Args:
         path: Where it goes.
         what: What it is, for the error, e.g. ``report``.
@@ -45,15 +47,19 @@ def write_whole(path: Path, what: str) -> Iterator[TextIO]:
         GraderError: If it cannot be written, also because what is written inside fails for the system.
     """
     check_output_path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    # A file in the place of /dev/null or a pipe would be one that everybody writes into.
+    in_place = path.exists() and not path.is_file()
+    unfinished = path if in_place else path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
         with unfinished.open("w", encoding="utf-8", newline="") as file:
             yield file
-        unfinished.replace(path)
+        if not in_place:
+            unfinished.replace(path)
     except OSError as error:
         raise _unwritable(path, f"the {what} cannot be written: {error.strerror}", "unwritable") from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        if not in_place:
+            unfinished.unlink(missing_ok=True)
 
 
 def _unwritable(path: Path, message: str, code: str) -> GraderError:

@@ -324,7 +324,7 @@ class Desk:
         self._assessing.call_adjudicator(freed.sheet)
 
     def unblind(self, lead: Account, review_id: str, reason: str, *, key: str) -> str:
-        """Return where a submission came from, once the reason is on record.
+        """Return where a submission came from, with its declared author, once the reason is on record.
 
         Raises:
             DeskError: ``unknown``; ``forbidden``, also to whoever holds it and has not committed.

@@ -71,7 +71,7 @@ class Oversight:
         return [sheet for sheet in board.sheets.values() if not sheet.decided and sheet.id not in blind]
 
     def unblind(self, lead: Account, review_id: str, reason: str, key: str) -> str:
-        """Return where a submission came from; see `Desk.unblind`."""
+        """Return where a submission came from, and the author if one was declared; see `Desk.unblind`."""
         require(lead, Permission.UNBLIND)
         sheet, item = self._floor.find_sheet(review_id)
         if any(slot.holder == lead.name and slot.blind is None for slot in sheet.slots.values()):
@@ -79,7 +79,7 @@ class Oversight:
                 "forbidden", "you are to assess this item blind yourself", "commit it or hand it back first"
             )
         self._keep(lead, review_id, make(Unblinded, reason=reason.strip()), key)
-        return item.origin
+        return f"{item.origin}, by {item.author}".removeprefix(", ") if item.author else item.origin
 
     def plant(self, lead: Account, review_id: str, levels: dict[str, int], key: str) -> None:
         """Make a decided review a gold item; see `Desk.plant`."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from pathlib import PurePosixPath
 from typing import Final
 
 from pipeline.store.records import DeskItem
 
-__all__ = ["author_behind", "author_of", "pseudonym_of"]
+__all__ = ["author_behind", "author_of", "author_to_cover", "pseudonym_of"]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -39,15 +40,22 @@ _ROW: Final = re.compile(r":\d+$")
 
 def author_of(item: DeskItem) -> str:
     """Return what submissions of the author of `item` have in common."""
-    return author_behind(item.origin, item.submission_id)
+    return author_behind(item.author, item.origin, item.submission_id)
 
 
-def author_behind(origin: str, submission_id: str) -> str:
+def author_behind(declared: str, origin: str, submission_id: str) -> str:
     """Return what submissions of one author have in common.
 
-    Rows of one file are one author's, and so are the files of one folder. Where nothing says where a
-    submission came from, it is its own author.
+    Who was declared to be the author is. Else rows of one file are one author's, and so are the files of one
+    folder. Where nothing says where a submission came from, it is its own author.
+
+    Args:
+        declared: The author that whoever handed it in named; empty where nobody did.
+        origin: Where it came from: a path, or a row of a file; may be empty.
+        submission_id: Which it is.
     """
+    if declared:
+        return declared
     origin = origin.split(", ")[0]
     if not origin:
         return submission_id
@@ -55,6 +63,18 @@ def author_behind(origin: str, submission_id: str) -> str:
         return _ROW.sub("", origin)
     folder, _, name = origin.rpartition("/")
     return folder or name
+
+
+def author_to_cover(declared: str, origin: str, submission_id: str) -> str:
+    """Return the author that a certificate must cover; as `author_behind`, but for rows without one.
+
+    A file of rows is often a night's: were it an author, each night's would be new and none ever covered. So
+    all files of rows in one folder are one author's.
+    """
+    author = author_behind(declared, origin, submission_id)
+    if declared or not _ROW.search(origin.split(", ")[0]):
+        return author
+    return str(PurePosixPath(author).parent)
 
 
 def pseudonym_of(secret: str, author: str) -> str:

@@ -8,6 +8,7 @@ such record and connects nothing.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -35,6 +36,10 @@ __all__ = [
 
 _KIND: Final = "rubric_succession"
 _ACCOUNT: Final = "account"
+_LONGEST_REASON: Final = 2000
+
+#: Two leads at one desk may press the button together: the second is to find the first one's signature.
+_SIGNING: Final = threading.Lock()
 
 #: How old, in seconds, sign-offs in memory may be: another process signs them too.
 _FRESH: Final = 3.0
@@ -54,7 +59,7 @@ class RubricSuccession(Frozen):
     """Content hash of `after`."""
     lead: str
     """Name of the account that signed."""
-    reason: str = Field(default="", max_length=2000)
+    reason: str = Field(default="", max_length=_LONGEST_REASON)
     at: datetime
 
 
@@ -132,17 +137,17 @@ def sign_revision(
 
     Raises:
         LibraryError: If the change is not editorial.
-        DeskError: ``invalid`` if it was signed already, or `lead` is no active account of a lead.
+        DeskError: ``invalid`` if it was signed already, `lead` is no active account of a lead, or the reason
+            is too long.
     """
     revision.require_editorial()
     _require_lead(store, lead)
-    known = find_signature(store, revision)
-    if known is not None:
+    reason = reason.strip()
+    if len(reason) > _LONGEST_REASON:
         raise DeskError(
             "invalid",
-            f"{known.rubric} {known.version} was signed already, by {known.lead}"
-            f" on {known.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
-            "there is nothing left to do",
+            f"the reason has {len(reason)} characters; at most {_LONGEST_REASON} are kept",
+            "say it in fewer words",
         )
     signed = RubricSuccession(
         rubric=revision.after.id,
@@ -151,13 +156,26 @@ def sign_revision(
         sha256=revision.after.content_hash(),
         after_sha256=revision.before.content_hash(),
         lead=lead,
-        reason=reason.strip(),
+        reason=reason,
         at=clock(),
     )
-    store.save_documents([_document(revision.before), _document(revision.after)])
-    store.desk.vouch(_KIND, signed.sha256, signed)
+    with _SIGNING:
+        _require_unsigned(store, revision)
+        store.save_documents([_document(revision.before), _document(revision.after)])
+        store.desk.vouch(_KIND, signed.sha256, signed)
     _KNOWN.pop(store, None)
     return signed
+
+
+def _require_unsigned(store: Store, revision: RubricRevision) -> None:
+    known = find_signature(store, revision)
+    if known is not None:
+        raise DeskError(
+            "invalid",
+            f"{known.rubric} {known.version} was signed already, by {known.lead}"
+            f" on {known.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+            "there is nothing left to do",
+        )
 
 
 def _require_lead(store: Store, name: str) -> None:

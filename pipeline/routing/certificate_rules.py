@@ -80,14 +80,22 @@ def constructed_labels(grounds: Grounds) -> Outcome | None:
 
 
 def uncovered_task(grounds: Grounds) -> Outcome | None:
-    """The sample that certified holds too few submissions to this task."""
-    if all(grounds.task in certificate.tasks for certificate in _certificates(grounds)):
+    """The labels that its calibrator was fitted on hold too few submissions to this task."""
+    certificates = _certificates(grounds)
+    if not all(grounds.task in certificate.tasks for certificate in certificates):
+        return Outcome(
+            Destination.REVIEW, f"no certificate covers the task {grounds.task} yet: too few labels"
+        )
+    if all(grounds.task_version in certificate.task_versions for certificate in certificates):
         return None
-    return Outcome(Destination.REVIEW, f"no certificate covers the task {grounds.task} yet: too few labels")
+    return Outcome(
+        Destination.REVIEW,
+        f"no certificate covers the task {grounds.task} as it is now: too few labels since it changed",
+    )
 
 
 def uncovered_author(grounds: Grounds) -> Outcome | None:
-    """The sample that certified holds nothing by this author."""
+    """The labels that its calibrator was fitted on hold nothing by this author."""
     if all(grounds.author in certificate.authors for certificate in _certificates(grounds)):
         return None
     return Outcome(

@@ -3,20 +3,16 @@
 Everything that a test needs is fixed before its labels are looked at: thresholds come from drafts that do not
 certify, and whether there are labels enough is counted, not tried. So only a test that can succeed takes one
 of the policy's looks.
-
-Which tasks and authors are covered is fixed before as well, by labels of the fit split. Were it the labels
-that certify, the rare ones among those covered would be there more often than in the stream, and what is
-tested would not be what stands alone: where rare authors are the better ones, that promises too much.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +21,18 @@ from pipeline.routing import promises
 from pipeline.routing.fitting import Fitted, probabilities_of
 from pipeline.routing.observations import Observations, Unit
 from pipeline.routing.splits import SHARES, Look, Splits, hash_labels
+from pipeline.routing.threshold_tests import CHAINS, Finding, Sample, find_thresholds, wrong_of
+from pipeline.routing.thresholds import Basis, Covered, can_stand, find_covered, set_apart, set_together
 from pipeline.stats.agreement import MINIMUM
-from pipeline.stats.clustered import certify_by_cluster, effective_clusters, fewest_clusters
-from pipeline.stats.conformal import control_joint_risk
+from pipeline.stats.clustered import effective_clusters, fewest_clusters
 from pipeline.stats.label_budget import Outlook, labels_needed, labels_to_certify, outlook
-from pipeline.stats.selective import certify, grid_of, starts_of
+from pipeline.stats.selective import starts_of
 from pipeline.types import GRADE, Certificate, RoutingPolicy, hash_text
 
 __all__ = ["Tested", "certify_policy"]
 
 _Array = NDArray[np.float64]
 
-_CHAINS: Final = 2
 #: A risk so near to alpha takes thousands of labels to tell from it: nobody would ask for them.
 _NEAR: Final = 0.9
 
@@ -71,7 +67,9 @@ class _Case:
     """Those that are covered."""
     uncovered: int
     """How many others of the certify split are labelled."""
-    covered: _Covered
+    covered: Covered
+    codes: Mapping[str, str]
+    """By submission, what copies of its code share."""
     labels: str
     tests: int
     """How many share the level of a look."""
@@ -91,47 +89,13 @@ class _Case:
         return self.policy.delta * self.share / self.tests
 
 
-class _Covered(NamedTuple):
-    """Whose drafts may stand alone at all."""
+class _Plan(NamedTuple):
+    """What is to be done about a criterion."""
 
-    tasks: frozenset[str]
-    authors: frozenset[str]
-
-    def select(self, units: Sequence[Unit]) -> list[Unit]:
-        """Return the units that are covered."""
-        return [unit for unit in units if unit.task in self.tasks and unit.author in self.authors]
-
-
-class _Basis(NamedTuple):
-    """What is known of a criterion without any label that certifies."""
-
-    criterion: str
-    stream: _Array
-    """Probabilities of drafts that are covered and do not certify."""
-    share: float
-    """Share of these among all drafts that do not certify."""
-    grid: tuple[float, ...]
-
-    def coverage(self, threshold: float) -> float:
-        """Return the share of all drafts that stand alone."""
-        return self.share * float((self.stream >= threshold).mean())
-
-
-class _Sample(NamedTuple):
-    """The items that a test rests on."""
-
-    units: Sequence[Unit]
-    sampling: Literal["random", "clusters"]
-
-
-class _Finding(NamedTuple):
-    """What a test found."""
-
-    threshold: float | None
-    accepted: int
-    errors: int
-    bound: float | None
-    chains: int
+    basis: Basis
+    sample: Sample | None
+    refusal: str
+    """Why nothing is tested; empty where something is."""
 
 
 def certify_policy(
@@ -166,13 +130,13 @@ def certify_policy(
     certifying = [unit for unit in labelled if assigned[unit.submission_id] == "certify"]
     held_back = {unit.submission_id for unit in certifying}
     others = [unit for unit in observations.units if unit.submission_id not in held_back]
-    covered = _find_covered(fitted, policy)
+    covered = find_covered(fitted, policy)
     within = covered.select(certifying)
-    bases = [_set_grid(fitted, others, covered, criterion) for criterion in criteria]
+    bases = [set_apart(fitted, others, covered, criterion) for criterion in criteria]
     labels = [label for unit in certifying for label in unit.labels]
     calibrator = fitted.calibrator.content_hash() if fitted.calibrator is not None else ""
     # Thresholds belong to a test: to try others on the same labels is another look.
-    parts = (*sorted(covered.tasks), *sorted(covered.authors), *(basis.grid for basis in bases))
+    parts = (*map(str, sorted(covered.tasks)), *sorted(covered.authors), *(basis.grid for basis in bases))
     test = hash_text(policy.content_hash(), calibrator, *parts)
     look = splits.place_look(labels, observations.scope, test=test)
     case = _Case(
@@ -183,44 +147,53 @@ def certify_policy(
         certifying=within,
         uncovered=len(certifying) - len(within),
         covered=covered,
+        codes=splits.group_copies(unit.submission_id for unit in within),
         labels=hash_labels(labels),
         tests=max(1, len(criteria)),
         look=look,
         by=by,
         at=at or datetime.now(UTC),
     )
-    plans = [(basis, _plan(case, basis)) for basis in bases]
-    if any(isinstance(plan, _Sample) for _, plan in plans):
+    plans = [_plan(case, basis) for basis in bases]
+    if policy.by == "criteria" and policy.mode == "selective":
+        plans = _plan_together(case, plans, others)
+    if any(plan.sample for plan in plans):
         splits.use(labels, "certify", observations.scope, test=test, share=case.share)
         # Somebody else may have taken a look since it was placed.
         case = replace(case, look=splits.place_look(labels, observations.scope, test=test))
         if case.level == 0:
-            return [Tested(_refuse(case, basis, _say_no_look(case))) for basis, _ in plans]
-    return [
-        _test(case, basis, plan) if isinstance(plan, _Sample) else Tested(_refuse(case, basis, plan))
-        for basis, plan in plans
-    ]
+            plans = [_Plan(plan.basis, None, _say_no_look(case)) for plan in plans]
+    return _test(case, plans)
 
 
-def _find_covered(fitted: Fitted, policy: RoutingPolicy) -> _Covered:
-    tasks = Counter(unit.task for unit in fitted.units)
-    return _Covered(
-        frozenset(task for task, n in tasks.items() if n >= policy.fewest_per_task),
-        frozenset(unit.author for unit in fitted.units),
-    )
+def _plan_together(case: _Case, plans: Sequence[_Plan], others: Sequence[Unit]) -> list[_Plan]:
+    """Return the plans for criteria all of which a grade needs, so that they are tested on what may stand.
+
+    Where one is refused, grades with a level of it never stand and are in no other's test.
+    """
+    found = {plan.basis.criterion: plan for plan in plans}
+    while True:
+        hopeful = [name for name, plan in found.items() if plan.sample is not None]
+        if not hopeful:
+            return list(found.values())
+        whole = replace(case, certifying=can_stand(case.certifying, hopeful))
+        refused = [name for name in found if name not in hopeful]
+        for basis in set_together(case.fitted, others, case.covered, hopeful):
+            plan = _plan(whole, basis)
+            if plan.sample is None and refused:
+                plan = plan._replace(refusal=promises.say_refusal(promises.say_blocked(refused)))
+            found[basis.criterion] = plan
+        if all(found[name].sample is not None for name in hopeful):
+            return list(found.values())
 
 
-def _set_grid(fitted: Fitted, others: Sequence[Unit], covered: _Covered, criterion: str) -> _Basis:
-    drafted = [unit for unit in others if criterion in unit.features]
-    if fitted.calibrator is None or not drafted:
-        return _Basis(criterion, np.empty(0), 0.0, ())
-    found = probabilities_of(fitted.calibrator, covered.select(drafted), criterion)
-    stream = found[np.isfinite(found)]
-    return _Basis(criterion, stream, len(stream) / len(drafted), grid_of(stream))
-
-
-def _plan(case: _Case, basis: _Basis) -> _Sample | str:
+def _plan(case: _Case, basis: Basis) -> _Plan:
     """Return the items to test, or why nothing is tested; what labels say of drafts is not looked at."""
+    found = _find_sample(case, basis)
+    return _Plan(basis, None, found) if isinstance(found, str) else _Plan(basis, found, "")
+
+
+def _find_sample(case: _Case, basis: Basis) -> Sample | str:
     criterion, policy = basis.criterion, case.policy
     known = [unit for unit in case.certifying if criterion in unit.wrong and criterion in unit.features]
     differ, pairs = _compare_experts(case.observations, criterion)
@@ -230,21 +203,29 @@ def _plan(case: _Case, basis: _Basis) -> _Sample | str:
         return _say_no_look(case)
     if not basis.grid:
         drafted = any(criterion in unit.features for unit in case.observations.units)
+        curves = case.fitted.calibrator.curves if case.fitted.calibrator is not None else ()
         if not drafted:
             why = "the judge drafted none"
-        elif case.fitted.calibrator is not None and not case.covered.tasks:
+        elif not case.covered.tasks and any(curve.criterion == criterion for curve in curves):
             why = promises.say_uncovered(policy.fewest_per_task)
         else:
             why = case.fitted.reasons.get(criterion, "no other draft is left to set thresholds by")
         return promises.say_refusal(f"there are no probabilities to go by, {why}")
-    share = case.level / len(starts_of(len(basis.grid), _CHAINS))
+    share = case.level / len(starts_of(len(basis.grid), CHAINS))
     drawn = _draw(case.splits, known)
     if policy.mode == "expected":
         fewest = max(MINIMUM, math.ceil(1 / policy.alpha) - 1)
     else:
         fewest = max(MINIMUM, labels_to_certify(policy.alpha, share))
     if len(drawn) >= fewest:
-        return _Sample(drawn, "random")
+        codes = [case.codes[unit.submission_id] for unit in drawn]
+        copied = Counter(codes)
+        if len(copied) == len(drawn) or policy.mode == "expected":
+            return Sample(drawn, "random", None)
+        worth, least = effective_clusters(list(copied.values())), fewest_clusters(policy.alpha, share)
+        if worth < least:
+            return promises.say_refusal(promises.say_copies(len(drawn), len(copied), worth, least))
+        return Sample(drawn, "random", codes)
     help_ = _budget(case, basis, len(drawn))
     sizes = list(Counter(unit.task for unit in known).values())
     if policy.mode == "expected" or len(drawn) == len(known) or len(known) < MINIMUM:
@@ -252,7 +233,7 @@ def _plan(case: _Case, basis: _Basis) -> _Sample | str:
     effective, tasks = effective_clusters(sizes), fewest_clusters(policy.alpha, share)
     if effective < tasks:
         return promises.say_refusal(promises.say_tasks(len(sizes), effective, tasks), help_)
-    return _Sample(known, "clusters")
+    return Sample(known, "clusters", [unit.task for unit in known])
 
 
 def _say_no_look(case: _Case) -> str:
@@ -268,26 +249,32 @@ def _draw(splits: Splits, units: Sequence[Unit]) -> list[Unit]:
     return [unit for unit in units if unit.submission_id in kept]
 
 
-def _test(case: _Case, basis: _Basis, sample: _Sample) -> Tested:
-    assert case.fitted.calibrator is not None
-    sure = probabilities_of(case.fitted.calibrator, sample.units, basis.criterion)
-    wrong = np.array([unit.wrong[basis.criterion] for unit in sample.units], dtype=np.bool_)
-    found = _find_threshold(case, basis, sample, sure, wrong)
-    outlooks: tuple[Outlook, ...] = ()
-    if sample.sampling == "random" and case.policy.mode == "selective" and case.look.number < len(case.policy.looks):
-        outlooks = tuple(
-            replace(one, coverage=basis.share * one.coverage)
-            for one in outlook(
-                sure,
-                wrong,
-                basis.stream,
-                basis.grid,
-                alpha=case.policy.alpha,
-                level=case.policy.delta * case.policy.looks[case.look.number] / case.tests,
-                chains=_CHAINS,
-            )
+def _test(case: _Case, plans: Sequence[_Plan]) -> list[Tested]:
+    """Return what the tests come to; where criteria stand together, one chain walks for all of them."""
+    together = case.policy.by == "criteria" and case.policy.mode == "selective"
+    planned = [(plan.basis, plan.sample) for plan in plans if plan.sample is not None]
+    groups = [planned] if together else [[one] for one in planned]
+    calibrator = case.fitted.calibrator
+    found = {
+        basis.criterion: finding
+        for group in groups
+        if group and calibrator is not None
+        for (basis, _), finding in zip(
+            group, find_thresholds(case.policy, calibrator, group, level=case.level), strict=True
         )
-    if found.threshold is None:
+    }
+    return [
+        _conclude(case, plan.basis, plan.sample, found[plan.basis.criterion])
+        if plan.sample is not None
+        else Tested(_refuse(case, plan.basis, plan.refusal))
+        for plan in plans
+    ]
+
+
+def _conclude(case: _Case, basis: Basis, sample: Sample, found: Finding) -> Tested:
+    assert case.fitted.calibrator is not None
+    wrong = wrong_of(basis, sample)
+    if found.score is None:
         n = len(sample.units) if sample.sampling == "random" else len(_draw(case.splits, sample.units))
         why = (
             f"no threshold passed the test on {len(wrong)} labels, {int(wrong.sum())} of them of wrong drafts"
@@ -299,43 +286,42 @@ def _test(case: _Case, basis: _Basis, sample: _Sample) -> Tested:
             mode=case.policy.mode,
             alpha=case.policy.alpha,
             delta=case.policy.delta,
-            coverage=basis.coverage(found.threshold),
-            tasks=len({unit.task for unit in sample.units}) if sample.sampling == "clusters" else None,
+            coverage=basis.coverage(found.score),
+            groups=len(set(sample.groups)) if sample.groups is not None else None,
+            copies=sample.sampling == "random",
             constructed=_is_constructed(case),
         )
-    return Tested(_issue(case, basis, sample, found, reason), sure, wrong, outlooks)
+    sure = probabilities_of(case.fitted.calibrator, sample.units, basis.criterion)
+    return Tested(_issue(case, basis, sample, found, reason), sure, wrong, _look_ahead(case, basis, sample))
 
 
-def _find_threshold(
-    case: _Case, basis: _Basis, sample: _Sample, sure: _Array, wrong: NDArray[np.bool_]
-) -> _Finding:
-    alpha, level = case.policy.alpha, case.level
-    if case.policy.mode == "expected":
-        controlled = control_joint_risk(sure, wrong, basis.grid, alpha=alpha)
-        bound = controlled.risk if controlled.threshold is not None else None
-        return _Finding(controlled.threshold, controlled.accepted, controlled.errors, bound, 1)
-    if sample.sampling == "random":
-        certified = certify(sure, wrong, basis.grid, alpha=alpha, level=level, chains=_CHAINS)
-    else:
-        tasks = [unit.task for unit in sample.units]
-        certified = certify_by_cluster(
-            sure, wrong, tasks, basis.grid, alpha=alpha, level=level, chains=_CHAINS
-        )
-    evidence = certified.evidence
-    bound = evidence.bound if certified.threshold is not None else None
-    return _Finding(certified.threshold, evidence.n, evidence.errors, bound, certified.chains)
+def _look_ahead(case: _Case, basis: Basis, sample: Sample) -> tuple[Outlook, ...]:
+    policy, following = case.policy, case.look.number
+    if sample.groups is not None or policy.mode != "selective" or following >= len(policy.looks):
+        return ()
+    assert case.fitted.calibrator is not None
+    found = outlook(
+        basis.score(case.fitted.calibrator, sample.units),
+        wrong_of(basis, sample),
+        basis.stream,
+        basis.grid,
+        alpha=policy.alpha,
+        level=policy.delta * policy.looks[following] / case.tests,
+        chains=CHAINS,
+    )
+    return tuple(replace(one, coverage=basis.share * one.coverage) for one in found)
 
 
-def _refuse(case: _Case, basis: _Basis, why: str) -> Certificate:
+def _refuse(case: _Case, basis: Basis, why: str) -> Certificate:
     """Return a refusal where nothing was tested."""
-    nothing = _Finding(None, 0, 0, None, 0)
-    return _issue(case, basis, _Sample((), "random"), nothing, why).model_copy(update={"level": 0.0})
+    nothing = Finding(None, None, 0, 0, None, 0)
+    return _issue(case, basis, Sample((), "random", None), nothing, why).model_copy(update={"level": 0.0})
 
 
-def _issue(case: _Case, basis: _Basis, sample: _Sample, found: _Finding, reason: str) -> Certificate:
+def _issue(case: _Case, basis: Basis, sample: Sample, found: Finding, reason: str) -> Certificate:
     differ, pairs = _compare_experts(case.observations, basis.criterion)
     calibrator = case.fitted.calibrator
-    covered = case.covered if sample.units else _Covered(frozenset(), frozenset())
+    covered = case.covered if sample.units else Covered()
     threshold = found.threshold
     return Certificate(
         scope=case.observations.scope,
@@ -348,16 +334,17 @@ def _issue(case: _Case, basis: _Basis, sample: _Sample, found: _Finding, reason:
         delta=case.policy.delta,
         level=case.level,
         look=case.look.number,
-        grid=basis.grid,
+        grid=basis.thresholds,
         chains=found.chains,
         threshold=threshold,
         accepted=found.accepted,
         errors=found.errors,
         bound=found.bound,
         n=len(sample.units),
-        coverage=basis.coverage(threshold) if threshold is not None else None,
+        coverage=basis.coverage(found.score) if found.score is not None else None,
         sampling=sample.sampling,
-        tasks=tuple(sorted(covered.tasks)),
+        tasks=tuple(sorted({task for task, _ in covered.tasks})),
+        task_versions=tuple(sorted({version for _, version in covered.tasks})),
         authors=tuple(sorted(covered.authors)),
         labels=case.labels,
         constructed=_is_constructed(case),
@@ -369,7 +356,7 @@ def _issue(case: _Case, basis: _Basis, sample: _Sample, found: _Finding, reason:
     )
 
 
-def _budget(case: _Case, basis: _Basis, n: int) -> str:
+def _budget(case: _Case, basis: Basis, n: int) -> str:
     """Return how many more labels would help, as far as the calibrator can tell; empty where nobody can say.
 
     Of each threshold the expected risk is the mean of 1 - probability over the stream; the one that takes
@@ -378,7 +365,7 @@ def _budget(case: _Case, basis: _Basis, n: int) -> str:
     policy = case.policy
     if not basis.grid or policy.mode != "selective" or case.level == 0:
         return ""
-    share = case.level / len(starts_of(len(basis.grid), _CHAINS))
+    share = case.level / len(starts_of(len(basis.grid), CHAINS))
     needed = []
     for threshold in basis.grid:
         above = basis.stream[basis.stream >= threshold]

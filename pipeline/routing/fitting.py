@@ -136,7 +136,11 @@ def probabilities_of(calibrator: Calibrator, units: Sequence[Unit], criterion: s
     places = [place for place, unit in enumerate(units) if criterion in unit.features]
     if curve is not None and places:
         known = [units[place] for place in places]
-        rows = _stack(known, criterion, [read_history(history_of(calibrator, unit.task)) for unit in known])
+        # Once a task: there are far fewer than drafts.
+        histories = {
+            task: read_history(history_of(calibrator, task)) for task in {unit.task for unit in known}
+        }
+        rows = _stack(known, criterion, [histories[unit.task] for unit in known])
         found[places] = apply_curve(curve, rows)
     return found
 

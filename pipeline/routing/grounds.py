@@ -49,6 +49,7 @@ class Grounds:
         policy: What may stand alone; without one nothing may but what facts settled.
         assurance: What is in force for drafts like this one.
         task: Id of the task.
+        task_version: Its content hash.
         author: Pseudonym of the author.
     """
 
@@ -59,6 +60,7 @@ class Grounds:
     policy: RoutingPolicy | None = None
     assurance: Assurance = field(default_factory=Assurance)
     task: str = ""
+    task_version: str = ""
     author: str = ""
 
 

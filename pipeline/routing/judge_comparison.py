@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
@@ -20,10 +20,9 @@ from pipeline.review.labels import Label
 from pipeline.routing.known_scopes import KnownScope
 from pipeline.routing.observations import Observations, Unit, observe
 from pipeline.routing.splits import Splits, root_of
-from pipeline.stats.agreement import MINIMUM, Estimate, proportion
+from pipeline.stats.agreement import MINIMUM, Estimate
 from pipeline.stats.clustered import fewest_clusters
-from pipeline.stats.intervals import Interval
-from pipeline.stats.paired import PairedComparison, compare_errors, estimate_difference
+from pipeline.stats.paired import PairedComparison, compare_errors, estimate_share
 from pipeline.store import Store
 from pipeline.types import GRADE, Fault, Loss, Owner, RoutingPolicy, Scope, hash_text
 
@@ -70,7 +69,7 @@ class JudgeComparison:
         left_out: Pairs that tell nothing of errors, by the reason in words.
         flips: Per criterion, then of pass or fail.
         errors: Of both, on labelled pairs.
-        old_rate: Share of errors of the old judge.
+        old_rate: Share of errors of the old judge; the interval draws whole tasks.
         new_rate: Of the new one.
         needed: Labelled pairs that show the margin with a chance of 0.8, if both err equally often; None
             where too little is known of how often they differ.
@@ -216,8 +215,8 @@ def compare_judges(
         left_out=dict(left_out),
         flips=tuple(_count_flips(name, pairs, policy.loss) for name in (*criteria, GRADE)),
         errors=errors,
-        old_rate=proportion(sum(one.old for one in outcomes), len(outcomes)),
-        new_rate=proportion(sum(one.new for one in outcomes), len(outcomes)),
+        old_rate=estimate_share([float(one.old) for one in outcomes], [one.task_id for one in outcomes]),
+        new_rate=estimate_share([float(one.new) for one in outcomes], [one.task_id for one in outcomes]),
         needed=needed,
         tasks_needed=tasks_needed,
         constructed=any(
@@ -298,14 +297,9 @@ def _count_flips(criterion: str, pairs: Sequence[_Pair], loss: Loss) -> Flips:
     said = [(pair.task_id, *_say(pair, criterion)) for pair in pairs]
     both = [(task, old, new) for task, old, new in said if old is not None and new is not None]
     far = 1 if criterion == GRADE else loss.apart
-    differ = estimate_difference(
-        [0.0] * len(both), [float(old != new) for _, old, new in both], [task for task, *_ in both]
-    )
-    if differ.interval is not None:
-        differ = replace(differ, interval=Interval(max(differ.interval.low, 0.0), differ.interval.high))
     return Flips(
         criterion=criterion,
-        differ=differ,
+        differ=estimate_share([float(old != new) for _, old, new in both], [task for task, *_ in both]),
         apart=sum(abs(new - old) >= far for _, old, new in both),
         shift=math.fsum(new - old for _, old, new in both) / len(both) if len(both) >= MINIMUM else None,
         only_old=sum(old is not None and new is None for _, old, new in said),

@@ -19,7 +19,7 @@ from pipeline.errors import GraderError
 from pipeline.judge.features import read_features
 from pipeline.review.chances import load_secret
 from pipeline.review.labels import Label
-from pipeline.review.pseudonyms import author_behind, pseudonym_of
+from pipeline.review.pseudonyms import author_to_cover, pseudonym_of
 from pipeline.review.rubric_succession import rubric_root
 from pipeline.routing.grounds import Grounds
 from pipeline.routing.hard_rules import HARD_RULES
@@ -55,6 +55,7 @@ class Unit:
         submission_id: Which.
         grading_id: The earliest grading in the scope that was labelled; without one the newest.
         task: Id of the task: errors of one task are alike.
+        task_version: Its content hash.
         author: Pseudonym of the author.
         levels: The judge's own; None where it gave none. What checks settled is not among them.
         value: The draft's grade.
@@ -72,6 +73,7 @@ class Unit:
     submission_id: str
     grading_id: str
     task: str
+    task_version: str
     author: str
     levels: Mapping[str, int | None]
     value: float | None
@@ -178,7 +180,7 @@ def observe(store: Store, scope: Scope, labels: Iterable[Label], policy: Routing
         units.append(
             _make_unit(
                 place,
-                pseudonym_of(secret, author_behind(place.origin, place.submission_id)),
+                pseudonym_of(secret, author_to_cover(place.author, place.origin, place.submission_id)),
                 draft,
                 {name: np.array(row) for name, row in features.items()},
                 [form_opinion(found, draft, inspection, rubric) for found in reviewers[:2]],
@@ -224,6 +226,7 @@ def _make_unit(
         submission_id=place.submission_id,
         grading_id=place.grading_id,
         task=place.task_id,
+        task_version=place.made.task,
         author=author,
         levels=levels,
         value=draft.overall.value,

@@ -60,6 +60,7 @@ def decide_route(
     policy: RoutingPolicy | None = None,
     assurance: Assurance | None = None,
     task: str = "",
+    task_version: str = "",
     author: str = "",
 ) -> Route:
     """Return where the grade goes, why, and by which rule.
@@ -72,6 +73,7 @@ def decide_route(
         policy: What may stand alone; without one nothing may but what facts settled.
         assurance: What is in force for drafts like this one.
         task: Id of the task.
+        task_version: Its content hash.
         author: Pseudonym of the author.
     """
     grounds = Grounds(
@@ -82,6 +84,7 @@ def decide_route(
         policy=policy,
         assurance=assurance if assurance is not None and policy is not None else Assurance(),
         task=task,
+        task_version=task_version,
         author=author,
     )
     for rule in (*HARD_RULES, *CERTIFICATE_RULES):

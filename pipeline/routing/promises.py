@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipeline.types import GRADE
 
 __all__ = [
+    "say_blocked",
     "say_budget",
+    "say_copies",
     "say_experts",
     "say_hopeless",
     "say_looks",
@@ -25,7 +29,8 @@ def say_promise(
     alpha: float,
     delta: float,
     coverage: float,
-    tasks: int | None,
+    groups: int | None,
+    copies: bool,
     constructed: bool,
 ) -> str:
     """Return what a certificate says.
@@ -36,7 +41,8 @@ def say_promise(
         alpha: Highest share that may be wrong.
         delta: Probability that the promise may be wrong with.
         coverage: Share of drafts that may stand alone.
-        tasks: By how many tasks errors are counted; None where each item was drawn by itself.
+        groups: By how many tasks, or codes, errors are counted; None where each item is for itself.
+        copies: Whether it is by code, as several were handed in more than once.
         constructed: Whether any label was made up.
     """
     what = "grades" if criterion == GRADE else f"levels of {criterion}"
@@ -50,7 +56,8 @@ def say_promise(
             f"on average over samples of labels at most {_percent(alpha)} of all {what} stand alone and"
             " differ from what your experts would say"
         )
-    counted = f" (errors counted by task, {tasks} tasks)" if tasks is not None else ""
+    by = ("code", "codes") if copies else ("task", "tasks")
+    counted = f" (errors counted by {by[0]}, {groups} {by[1]})" if groups is not None else ""
     made_up = "Constructed labels, not evidence of quality: " if constructed else ""
     these = "these" if made_up else "These"
     return f"{made_up}{these} {_percent(coverage)} of {what} may stand without a human: {promise}{counted}."
@@ -86,6 +93,14 @@ def say_uncovered(fewest: int) -> str:
     return f"no task has {fewest} labelled submissions of the fit split, as the policy demands"
 
 
+def say_copies(n: int, codes: int, effective: float, fewest: int) -> str:
+    """Return that labels are of too few codes, each handed in several times."""
+    return (
+        f"the {n} labelled submissions that could certify are copies of {codes} codes (worth {effective:.1f}"
+        f" of equal size), fewer than the {fewest} that could prove anything"
+    )
+
+
 def say_experts(share: float, pairs: int, alpha: float) -> str:
     """Return that experts differ too much for any judge."""
     return (
@@ -100,6 +115,11 @@ def say_looks(taken: int, allowed: int) -> str:
         f"this scope was tested {taken} times already and the policy allows {allowed}: what is tested until"
         " it passes proves nothing"
     )
+
+
+def say_blocked(criteria: Sequence[str]) -> str:
+    """Return that no grade stands without levels that nothing certifies."""
+    return f"too few labelled grades have no level of {', '.join(criteria)}, which cannot be certified"
 
 
 def say_spent() -> str:

@@ -20,8 +20,7 @@ from pipeline.judge import Judge, JudgeRequest, open_judge
 from pipeline.judge.protocol import JudgmentDeferred
 from pipeline.routing.golden_set import GoldenItem, choose_golden
 from pipeline.stats.agreement import MINIMUM, Estimate
-from pipeline.stats.intervals import Interval
-from pipeline.stats.paired import estimate_difference
+from pipeline.stats.paired import estimate_difference, estimate_share
 from pipeline.store import Store
 from pipeline.types import Fault, Frozen, Judgment, hash_text
 
@@ -194,11 +193,8 @@ def _conclude(
 
 
 def _estimate_share(shares: Sequence[float]) -> Estimate:
-    """Return the mean of one share per item, with an interval at 95 % that stays within 0..1."""
-    found = estimate_difference([0.0] * len(shares), shares, range(len(shares)))
-    if found.interval is None:
-        return found
-    return replace(found, interval=Interval(max(found.interval.low, 0.0), found.interval.high))
+    """Return the mean of one share per item."""
+    return estimate_share(shares, range(len(shares)))
 
 
 def _read_noise(earlier: Iterable[_Record]) -> dict[str, float]:

@@ -243,6 +243,13 @@ class Splits:
         earlier = [use for use in self._list_looks(root) if known is None or use.order < known.order]
         return Look(len(earlier) + 1, math.fsum(use.share for use in earlier))
 
+    def group_copies(self, submission_ids: Iterable[str]) -> dict[str, str]:
+        """Return, by submission, what all copies of its code share: as they do their split."""
+        return {
+            submission.id: hash_text(submission.task_id, submission.code or submission.id)
+            for submission in self._store.drafts.read_submissions(submission_ids)
+        }
+
     def thin(self, labels: Iterable[Label]) -> Thinned:
         """Return a sample of equal probability: what was drawn with more is kept with smallest / its own.
 

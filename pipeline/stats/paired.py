@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ from pipeline.stats.agreement import MINIMUM, Estimate
 from pipeline.stats.bootstrap import resample_sums
 from pipeline.stats.intervals import Interval
 
-__all__ = ["PairedComparison", "compare_errors", "estimate_difference", "mcnemar_p_value"]
+__all__ = ["PairedComparison", "compare_errors", "estimate_difference", "estimate_share", "mcnemar_p_value"]
 
 #: With fewer clusters that differ, draws of them say little about those that were not seen.
 _FEW_DIFFER: Final = 3
@@ -128,6 +128,22 @@ def estimate_difference(
     least = 1 - ((1 - confidence) / 2) ** (1 / len(numbers)) if few else 0.0
     ends = Interval(max(min(low, mean - least), -1.0), min(max(high, mean + least), 1.0))
     return Estimate(mean, n, ends)
+
+
+def estimate_share(losses: ArrayLike, clusters: Sequence[Hashable]) -> Estimate:
+    """Return the mean of losses with the interval of `estimate_difference`, at 95 %, that stays within 0..1.
+
+    Args:
+        losses: In 0..1; shape (n,).
+        clusters: What each item belongs to.
+
+    Raises:
+        ValueError: If the two are not as many, or a loss lies outside 0..1.
+    """
+    found = estimate_difference(np.zeros(len(clusters)), losses, clusters)
+    if found.interval is None:
+        return found
+    return replace(found, interval=Interval(max(found.interval.low, 0.0), found.interval.high))
 
 
 def compare_errors(

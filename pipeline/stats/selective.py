@@ -32,6 +32,7 @@ __all__ = [
     "grid_of",
     "starts_of",
     "walk",
+    "weigh_items",
 ]
 
 _Array = NDArray[np.float64]
@@ -151,11 +152,22 @@ def certify(
 
     def test(position: int) -> Evidence:
         accepted = sure >= grid[position]
-        n, errors = int(accepted.sum()), int(wrong[accepted].sum())
-        bound = clopper_pearson_upper(errors, n, 1 - share)
-        return Evidence(n, errors, float(binomial_tail(errors, n, alpha)), bound, n)
+        return weigh_items(int(wrong[accepted].sum()), int(accepted.sum()), alpha=alpha, level=share)
 
     return walk(grid, test, level=level, chains=chains, n=len(sure))
+
+
+def weigh_items(errors: int, n: int, *, alpha: float, level: float) -> Evidence:
+    """Return what errors among independent items say of "the risk is alpha or more".
+
+    Args:
+        errors: How many are wrong.
+        n: Of how many.
+        alpha: Highest risk.
+        level: Of this one test, for the bound.
+    """
+    bound = clopper_pearson_upper(errors, n, 1 - level)
+    return Evidence(n, errors, float(binomial_tail(errors, n, alpha)), bound, n)
 
 
 def certify_cascade(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -92,6 +92,11 @@ class DeskRecords:
         """
         return [(number, read_summary(row)) for number, *row in self._select("desk_accepted", after)]
 
+    def list_authors(self, submission_ids: Collection[str]) -> dict[str, str]:
+        """Return by submission the first author that it was declared to be of; nothing where nobody said."""
+        found = self._select("declared_authors", sorted(submission_ids))
+        return {row[0]: row[1] for row in found}
+
     def list_decided_ids(self) -> set[str]:
         """Return ids of all reviews that have a decision."""
         return {row[0] for row in self._select("desk_decided")}
@@ -151,12 +156,13 @@ class DeskRecords:
 
 
 def _read_item(row: Row) -> DeskItem:
-    _, body, submission_id, task_id, origin, destination, verdict, rubric, confidence, decided = row
+    _, body, submission_id, task_id, origin, author, destination, verdict, rubric, confidence, decided = row
     return DeskItem(
         review=Review.model_validate_json(body),
         submission_id=submission_id,
         task_id=task_id,
         origin=origin or "",
+        author=author or "",
         destination=destination,
         verdict=verdict,
         rubric=rubric or "",

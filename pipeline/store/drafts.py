@@ -22,6 +22,8 @@ class DraftPlace(NamedTuple):
     task_id: str
     origin: str
     """Where the submission came from in the batch it was last part of; empty outside any batch."""
+    author: str
+    """The first that the submission was declared to be of; empty where nobody said."""
     made: Fingerprint
     inspection: int | None
     """None, as the next, where the stage has no output."""
@@ -38,8 +40,8 @@ class Drafts:
     def list_places(self) -> list[DraftPlace]:
         """Return every grading, the oldest first."""
         return [
-            DraftPlace(name, submission, task, origin or "", made, inspection, judgment)
-            for name, submission, task, origin, body, inspection, judgment in self._transport.select(
+            DraftPlace(name, submission, task, origin or "", author or "", made, inspection, judgment)
+            for name, submission, task, origin, author, body, inspection, judgment in self._transport.select(
                 "draft_places"
             )
             for made in (Fingerprint.model_validate_json(body),)

@@ -92,6 +92,9 @@ _READABLE_AROUND = ("owner_silent", "in_use", "unwritable")
 def _check(path: Path, read_only: bool) -> None:
     if path.is_dir():
         raise StoreError("not_a_database", "this is a folder, not a database", where=str(path))
+    if path.exists() and not path.is_file():
+        # A device is empty too, and where nothing is a database is put.
+        raise StoreError("not_a_database", "this is a device or a pipe, not a database", where=str(path))
     if read_only and not path.exists():
         raise StoreError(
             "no_database",

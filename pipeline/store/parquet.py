@@ -39,6 +39,8 @@ def write_parquet(path: Path, columns: Mapping[str, str], rows: Iterable[Sequenc
     for name, kind in columns.items():
         if kind not in COLUMN_TYPES or not name.isidentifier():
             raise ValueError(f"{name} {kind} is no column of a table to export")
+    if path.exists() and not path.is_file():
+        raise StoreError("unwritable", "this is no regular file", where=str(path))
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     names = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
     lists = ", ".join(f"unnest(?::{kind}[])" for kind in columns.values())

@@ -9,8 +9,6 @@ __all__ = ["QUERIES", "STATEMENTS", "Query"]
 _REVIEW_TABLES = ("reviews", "decisions", "gradings")
 _STATE_TABLES = (*_REVIEW_TABLES, "submissions", "stages", "stage_links", "routes", "grades")
 _RESULT_TABLES = (*_STATE_TABLES, "facts", "check_reports", "findings", "scores", "case_results")
-
-
 _CALL_TABLES = ("calls", "call_ends")
 
 #: What a line of costs adds up, of the view `costs` or of `criterion_costs`.
@@ -21,6 +19,11 @@ _SUMS = (
     " sum(output_tokens)::BIGINT, sum(cost)::BIGINT,"
     " coalesce(sum(cost) FILTER (WHERE possibly_paid_twice), 0)::BIGINT"
 )
+
+#: The first author that each submission was declared to be of; restrictions go between the last two.
+_FIRST = "first(i.author ORDER BY b.opened_at, i.created_at, i.position)"
+_AUTHORS = f"SELECT i.submission_id, {_FIRST} AS author FROM batch_items i"  # noqa: S608
+_DECLARED = "JOIN batches b ON b.id = i.batch_id WHERE i.author <> '' GROUP BY i.submission_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +77,29 @@ QUERIES = {
         ("batches", "batch_items", "rejections"),
     ),
     "summaries": Query(
-        "SELECT c.grading_id, c.submission_id, c.task_id,"
+        "SELECT c.grading_id, c.submission_id, c.task_id,"  # noqa: S608
         " (SELECT arg_max(i.origin, b.opened_at) FROM batch_items i JOIN batches b ON b.id = i.batch_id"
         " WHERE i.grading_id = c.grading_id),"
+        f" (SELECT {_FIRST} FROM batch_items i JOIN batches b ON b.id = i.batch_id"
+        " WHERE i.author <> '' AND i.submission_id = c.submission_id),"
         " c.state, c.verdict, c.overall, c.passed, c.destination, c.reason, c.review_id"
         " FROM gradings_current c ORDER BY c.created_at DESC, c.grading_id LIMIT $1",
         (*_STATE_TABLES, "batches", "batch_items"),
     ),
     "summaries_of_batch": Query(
-        "SELECT i.grading_id, i.submission_id, c.task_id, i.origin, coalesce(c.state, 'open'), c.verdict,"
-        " c.overall, c.passed, c.destination, c.reason, c.review_id"
+        "SELECT i.grading_id, i.submission_id, c.task_id, i.origin, a.author,"  # noqa: S608
+        " coalesce(c.state, 'open'), c.verdict, c.overall, c.passed, c.destination, c.reason, c.review_id"
         " FROM batch_items i LEFT JOIN gradings_current c ON c.grading_id = i.grading_id"
+        f" LEFT JOIN ({_AUTHORS} {_DECLARED}) a ON a.submission_id = i.submission_id"
         " WHERE i.batch_id = $1 ORDER BY i.position LIMIT $2",
-        (*_STATE_TABLES, "batch_items"),
+        (*_STATE_TABLES, "batches", "batch_items"),
     ),
     "summary": Query(
-        "SELECT c.grading_id, c.submission_id, c.task_id,"
+        "SELECT c.grading_id, c.submission_id, c.task_id,"  # noqa: S608
         " (SELECT arg_max(i.origin, b.opened_at) FROM batch_items i JOIN batches b ON b.id = i.batch_id"
         " WHERE i.grading_id = c.grading_id),"
+        f" (SELECT {_FIRST} FROM batch_items i JOIN batches b ON b.id = i.batch_id"
+        " WHERE i.author <> '' AND i.submission_id = c.submission_id),"
         " c.state, c.verdict, c.overall, c.passed, c.destination, c.reason, c.review_id"
         " FROM gradings_current c WHERE c.grading_id = $1",
         (*_STATE_TABLES, "batches", "batch_items"),
@@ -183,13 +191,16 @@ QUERIES = {
     ),
     # Where outputs lie, so that they are read in that order: to join all of them by key takes hours.
     "draft_places": Query(
-        "WITH linked AS (SELECT l.grading_id, l.stage, arg_max(s.rowid, l.seq) AS place FROM stage_links l"
+        "WITH linked AS (SELECT l.grading_id, l.stage, arg_max(s.rowid, l.seq) AS place"  # noqa: S608
+        " FROM stage_links l"
         " JOIN stages s ON s.stage = l.stage AND s.key = l.key WHERE l.stage IN ('inspect', 'judge')"
         " GROUP BY l.grading_id, l.stage)"
-        " SELECT g.id, g.submission_id, s.task_id, o.origin, json_extract(g.body, '$.fingerprint')::VARCHAR,"
-        " i.place, j.place FROM gradings g JOIN submissions s ON s.id = g.submission_id"
+        " SELECT g.id, g.submission_id, s.task_id, o.origin, a.author,"
+        " json_extract(g.body, '$.fingerprint')::VARCHAR, i.place, j.place"
+        " FROM gradings g JOIN submissions s ON s.id = g.submission_id"
         " LEFT JOIN (SELECT x.grading_id, arg_max(x.origin, b.opened_at) AS origin FROM batch_items x"
         " JOIN batches b ON b.id = x.batch_id GROUP BY x.grading_id) o ON o.grading_id = g.id"
+        f" LEFT JOIN ({_AUTHORS} {_DECLARED}) a ON a.submission_id = g.submission_id"
         " LEFT JOIN linked i ON i.grading_id = g.id AND i.stage = 'inspect'"
         " LEFT JOIN linked j ON j.grading_id = g.id AND j.stage = 'judge' ORDER BY g.created_at, g.id",
         ("gradings", "submissions", "batches", "batch_items", "stages", "stage_links"),
@@ -254,14 +265,19 @@ QUERIES = {
     ),
     # Queue and events are followed by their numbers: with nothing new, these cost next to nothing.
     "desk_items": Query(
-        "WITH new AS MATERIALIZED (SELECT seq, id, grading_id, body FROM reviews WHERE seq > $1)"
-        " SELECT n.seq, n.body, g.submission_id, s.task_id, o.origin, t.destination,"
+        "WITH new AS MATERIALIZED (SELECT seq, id, grading_id, body"  # noqa: S608
+        " FROM reviews WHERE seq > $1),"
+        " sought AS MATERIALIZED (SELECT DISTINCT g.submission_id FROM gradings g"
+        " JOIN new n ON n.grading_id = g.id)"
+        " SELECT n.seq, n.body, g.submission_id, s.task_id, o.origin, a.author, t.destination,"
         " coalesce(v.verdict, s.refusal), json_extract_string(g.body, '$.fingerprint.rubric'),"
         " c.confidence, EXISTS (SELECT 1 FROM decisions d WHERE d.review_id = n.id)"
         " FROM new n JOIN gradings g ON g.id = n.grading_id JOIN submissions s ON s.id = g.submission_id"
         " LEFT JOIN (SELECT i.grading_id, arg_max(i.origin, b.opened_at) AS origin FROM batch_items i"
         " SEMI JOIN new USING (grading_id) JOIN batches b ON b.id = i.batch_id"
         " GROUP BY i.grading_id) o ON o.grading_id = n.grading_id"
+        f" LEFT JOIN ({_AUTHORS} SEMI JOIN sought USING (submission_id) {_DECLARED}) a"
+        " ON a.submission_id = g.submission_id"
         " LEFT JOIN (SELECT grading_id, arg_max(destination, seq) AS destination FROM routes"
         " SEMI JOIN new USING (grading_id) GROUP BY grading_id) t ON t.grading_id = n.grading_id"
         " LEFT JOIN (SELECT l.grading_id, arg_max(k.verdict, l.seq) AS verdict FROM stage_links l"
@@ -274,13 +290,17 @@ QUERIES = {
         " ORDER BY n.seq",
         (*_REVIEW_TABLES, "submissions", "batches", "batch_items", "routes", "stages", "stage_links"),
     ),
+    "declared_authors": Query(
+        f"{_AUTHORS} SEMI JOIN (SELECT unnest($1::VARCHAR[]) AS id) w ON w.id = i.submission_id {_DECLARED}",
+        ("batches", "batch_items"),
+    ),
     "desk_accepted": Query(
         "WITH new AS MATERIALIZED (SELECT grading_id, max(seq) AS seq, arg_max(verdict, seq) AS verdict,"
         " arg_max({'value': overall}, seq).value AS overall, arg_max({'value': passed}, seq).value AS passed"
         " FROM grades WHERE seq > $1 AND NOT EXISTS"
         " (SELECT 1 FROM reviews r WHERE r.grading_id = grades.grading_id) GROUP BY grading_id)"
-        " SELECT n.seq, n.grading_id, g.submission_id, s.task_id, o.origin, 'graded', n.verdict, n.overall,"
-        " n.passed, t.destination, t.reason, NULL"
+        " SELECT n.seq, n.grading_id, g.submission_id, s.task_id, o.origin, NULL, 'graded', n.verdict,"
+        " n.overall, n.passed, t.destination, t.reason, NULL"
         " FROM new n JOIN gradings g ON g.id = n.grading_id LEFT JOIN submissions s ON s.id = g.submission_id"
         " LEFT JOIN (SELECT i.grading_id, arg_max(i.origin, b.opened_at) AS origin FROM batch_items i"
         " SEMI JOIN new USING (grading_id) JOIN batches b ON b.id = i.batch_id"

@@ -86,6 +86,8 @@ class GradingSummary(Frozen):
     task_id: str
     origin: str
     """Where the submission came from in the batch it was last part of; empty outside any batch."""
+    author: str = ""
+    """The first that the submission was declared to be of; empty where nobody said."""
     state: GradingState
     verdict: Verdict | None
     overall: float | None
@@ -174,6 +176,8 @@ class DeskItem(Frozen):
     task_id: str
     origin: str
     """Where the submission came from; reviewers see a pseudonym instead."""
+    author: str = Field(default="", exclude=True, repr=False)
+    """The first that the submission was declared to be of; excluded, so that no page or file can bear it."""
     destination: Destination | None
     verdict: Verdict | None
     rubric: str

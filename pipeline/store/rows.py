@@ -80,7 +80,7 @@ def grading_commands(gradings: Iterable[Grading]) -> list[Command]:
 def batch_commands(batch: Batch) -> list[Command]:
     """Return what stores `batch`, its items and its rejections."""
     items = [
-        (batch.id, position, item.grading_id, item.submission_id, item.origin)
+        (batch.id, position, item.grading_id, item.submission_id, item.origin, item.author)
         for position, item in enumerate(batch.items)
     ]
     rejections = [
@@ -191,12 +191,14 @@ def grade_commands(grade: Grade) -> list[Command]:
 
 def read_summary(row: Row) -> GradingSummary:
     """Return the line about one grading behind a row of a query for summaries."""
-    grading, submission, task, origin, state, verdict, overall, passed, destination, reason, review = row
+    grading, submission, task, origin, author, *standing = row
+    state, verdict, overall, passed, destination, reason, review = standing
     return GradingSummary(
         grading_id=grading,
         submission_id=submission,
         task_id=task or "",
         origin=origin or "",
+        author=author or "",
         state=state,
         verdict=verdict,
         overall=overall,

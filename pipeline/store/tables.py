@@ -155,7 +155,7 @@ _ALL = (
     _table(
         "batch_items",
         "batch_id position",
-        "batch_id position:integer grading_id submission_id origin",
+        "batch_id position:integer grading_id submission_id origin author",
     ),
     _table("rejections", "batch_id position", "batch_id position:integer origin owner code message"),
     _table(

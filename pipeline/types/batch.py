@@ -17,6 +17,8 @@ class BatchItem(Frozen):
     submission_id: str
     origin: str
     """Where it came from: a path, or a row of a file."""
+    author: str = ""
+    """Who wrote it, where whoever handed it in said so."""
 
 
 class Rejection(Frozen):
@@ -27,7 +29,7 @@ class Rejection(Frozen):
 
 
 class Batch(Frozen):
-    """The same submissions under the same fingerprints are the same batch."""
+    """The same submissions of the same declared authors under the same fingerprints are the same batch."""
 
     id: str
     opened_at: datetime

@@ -121,7 +121,8 @@ class Certificate(Frozen):
     threshold: float | None
     """Probabilities from here on may stand alone; None: nothing may."""
     accepted: int
-    """Calibration items at or above the threshold."""
+    """Calibration items at or above the threshold; where every criterion needs a certificate, at or above
+    those of all."""
     errors: int
     """How many of these were wrong."""
     bound: float | None
@@ -129,13 +130,15 @@ class Certificate(Frozen):
     n: int
     """Calibration items in all."""
     coverage: float | None
-    """Share of unlabelled drafts at or above the threshold."""
+    """Share of drafts that would stand: covered, and as sure as all thresholds together demand."""
     sampling: Literal["random", "clusters"]
     """``random``: a sample of the stream with known probability. ``clusters``: errors are counted by task."""
     tasks: tuple[str, ...]
-    """Tasks that the sample covers: drafts for others go to people."""
+    """Tasks with labels enough in the fit split: drafts for others were not tested and go to people."""
+    task_versions: tuple[str, ...] = ()
+    """Content hashes of the versions of these that had them: under another version nothing was tested."""
     authors: tuple[str, ...]
-    """Pseudonyms of authors that the sample covers; likewise."""
+    """Pseudonyms of authors with any; likewise."""
     labels: str
     """Content hash of the labels that certify."""
     constructed: bool

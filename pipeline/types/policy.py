@@ -40,7 +40,7 @@ class RoutingPolicy(Frozen):
     calibration_rate: float = Field(gt=0, le=1)
     """Share of gradings that chance draws for experts to label, whatever their confidence."""
     fewest_per_task: int = Field(ge=1)
-    """A task with fewer calibration items is not covered."""
+    """A task with fewer labelled submissions in the fit split is not covered."""
     second_review_below: float = Field(ge=0, le=1)
     """Drafts that are less sure than this are seen by two people."""
     demand_measured: tuple[str, ...] = ()

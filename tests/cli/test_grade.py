@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.terminal import TINY_SOLUTIONS, TINY_TASKS, Ended, run
+from tests.e2e.commands import copy_database
 
 pytestmark = pytest.mark.sandbox
 
@@ -56,6 +58,37 @@ def test_submissions_of_one_name_are_told_apart_by_their_folders(tmp_path: Path)
     ended = run("grade", *given, "--db", tmp_path / "g.duckdb")
     assert f" {tmp_path}/a/k.py " in ended.out
     assert f" {tmp_path}/b/k.py " in ended.out
+
+
+def test_who_wrote_it_is_told_to_whoever_holds_the_database(graded: Path, tmp_path: Path) -> None:
+    copy_database(graded, tmp_path / "g.duckdb")
+    where = ("--tasks", TINY_TASKS, "--db", tmp_path / "g.duckdb")
+    row = {"task": "tiny_add", "code": (TINY_SOLUTIONS / "good_add.py").read_text(), "author": "model 7"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row | {"author": "a\nb"}) + "\n")
+    ended = run(
+        "grade", tmp_path / "rows.jsonl", graded.parent / "tiny_add", *where, "--author", "zoe", "--json"
+    )
+    assert ended.data["computed"] == 0, "nothing is graded again for it"
+    authors = {Path(row["origin"]).name: row["author"] for row in ended.data["gradings"]}
+    assert authors["rows.jsonl:1"] == authors["good_add.py"] == "model 7", "equal code is one submission"
+    assert authors["good_add_swapped.py"] == "zoe"
+    assert (
+        "'author' is no name of 1 to 200 printable characters"
+        in ended.data["rejections"][0]["fault"]["message"]
+    )
+    shown = run("show", ended.data["gradings"][0]["grading_id"], *where[2:])
+    assert re.search(r"^author +model 7$", shown.out, re.MULTILINE)
+    again = run(
+        "grade",
+        graded.parent / "tiny_add",
+        *where[:2],
+        "--author",
+        "zoe\x1b[2J",
+        "--db",
+        tmp_path / "none.duckdb",
+    )
+    assert (again.code, again.out, (tmp_path / "none.duckdb").exists()) == (2, "", False)
+    assert "--author: no name of 1 to 200 printable characters on one line" in again.err
 
 
 def test_json_holds_what_the_table_shows(graded: Path) -> None:

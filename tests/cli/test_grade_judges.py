@@ -269,15 +269,16 @@ def test_a_dry_run_sends_nothing_needs_no_key_and_shows_every_part(
 
 
 def test_a_dry_run_in_json_holds_what_the_real_run_then_sends(desk: Desk) -> None:
-    planned = desk.grade("--dry-run", "--json").data
+    planned = desk.grade("--dry-run", "--json", "--author", "Secret Author").data
     (request,) = planned["requests"]
     assert (request["provider"], request["role"], request["criteria"]) == (
         "anthropic", "judge", ["overlap", "judgement"],
     )  # fmt: skip
     assert Path(request["origin"]).name == "good_add.py"
     assert desk.server.requests == []
-    assert desk.grade().code == 0
+    assert desk.grade("--author", "Secret Author").code == 0
     (call,) = desk.server.calls
+    assert "Secret Author" not in json.dumps([call.body, planned])
     assert [block["text"] for block in call.body["system"]] == request["system"]
     assert call.body["output_config"]["format"]["schema"].keys() == request["schema"].keys()
     assert call.body["max_tokens"] == request["estimate"]["output_tokens"]

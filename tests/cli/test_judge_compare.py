@@ -108,6 +108,8 @@ def test_one_that_may_be_worse_ends_with_3_and_too_few_with_2(compared: tuple[Pa
         (("OLD", "zz"), "no scope begins with 'zz'"),
         (("OLD", "NEW", "--criterion", HOSTILE), "both judges scored nothing called '\\x1b[2J<b>'"),
         (("OLD", "NEW", "--margin", "1"), "--margin"),
+        (("OLD", "NEW", "--margin", "nan"), "--margin"),
+        (("OLD", "NEW", "--margin", "1e-300"), "--margin"),
         (("OLD", "NEW", "--policy", "none"), "none"),
         (("OLD",), "Missing argument 'B'"),
     ],

@@ -6,6 +6,7 @@ import click
 import pytest
 
 from pipeline.cli.grade import command
+from pipeline.cli.main import command_line
 from pipeline.cli.options import read_rubric_versions
 from pipeline.cli.session import read_settings
 from pipeline.config import Settings
@@ -58,6 +59,28 @@ def test_options_reach_the_settings_they_name() -> None:
         rubric_versions={"performance_quality": "v1"},
         policy="strict@v1",
     )
+
+
+def list_options(command: click.Command) -> list[click.Parameter]:
+    found = list(command.params)
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            found += list_options(inner)
+    return found
+
+
+def test_no_option_takes_what_is_no_finite_number() -> None:
+    numbers = [
+        option for option in list_options(command_line) if isinstance(option.type, click.types.FloatParamType)
+    ]
+    assert {option.name for option in numbers} >= {"margin", "max_cost", "max_cost_per_day"}
+    for option in numbers:
+        for value in ("nan", "inf", "-inf"):
+            with pytest.raises(click.BadParameter):
+                option.type.convert(value, option, None)
 
 
 def test_rubric_versions_are_pairs() -> None:

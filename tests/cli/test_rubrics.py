@@ -36,9 +36,9 @@ def database(empty_database: Path, tmp_path: Path) -> Path:
     return path
 
 
-def sign(root: Path, database: Path, rubric: str, lead: str = "dora") -> Ended:
+def sign(root: Path, database: Path, rubric: str, lead: str = "dora", reason: str = "clearer") -> Ended:
     return run(
-        *("rubrics", "sign", rubric, "--by", lead, "--reason", "clearer"),
+        *("rubrics", "sign", rubric, "--by", lead, "--reason", reason),
         *("--rubrics", root, "--db", database),
     )
 
@@ -76,7 +76,10 @@ def test_show_says_what_changed_word_for_word_and_how_to_sign(root: Path, databa
     shown = run("rubrics", "show", "r@v2", "--rubrics", root, "--db", database)
     assert shown.code == 0, shown.err
     assert "criteria.taste.question\n  - How good?\n  + How well made?\n" in shown.out
-    assert "Nothing carries over until a lead signs: nki-grader rubrics sign r@v2 --by LEAD" in shown.out
+    assert (
+        f"Nothing carries over until a lead signs: nki-grader rubrics sign r@v2 --by LEAD --rubrics {root}"
+        f" --db {database}\n"
+    ) in shown.out
     newest = run("rubrics", "show", "r", "--rubrics", root, "--db", database).out
     assert "overall.pass_mark (more than words)\n  - 0.5\n  + 0.6\n" in newest
     assert "sign" not in newest
@@ -120,6 +123,14 @@ def test_what_cannot_be_signed_is_refused_in_one_line(
     assert line.startswith("error: ")
     assert said in line
     assert ended.out == ""
+
+
+def test_a_reason_that_is_too_long_is_refused_in_one_line(root: Path, database: Path) -> None:
+    ended = sign(root, database, "r@v2", reason="x" * 2001)
+    assert (ended.code, ended.out) == (2, "")
+    (line,) = ended.err.splitlines()
+    assert line.startswith("error: the reason has 2001 characters; at most 2000 are kept")
+    assert sign(root, database, "r@v2", reason="x" * 2000).code == 0
 
 
 def test_a_second_signature_is_refused_and_names_the_first(root: Path, database: Path) -> None:

@@ -38,8 +38,8 @@ def test_constructed_labels_go_all_the_way_and_let_nothing_stand(
     ended = run("calibrate", "--constructed", "--db", db, "--report", report, "--json", data)
     assert ended.returncode == 3, ended.stderr
     assert NOT_EVIDENCE in ended.stdout
-    # Nobody's labels: so few can promise nothing, and it says so.
-    assert "Accept nothing: there are no probabilities to go by, too few" in ended.stdout
+    # So few can promise nothing, whether or not chance gave one of them to the fit split, and it says so.
+    assert "Accept nothing: there are no probabilities to go by, " in ended.stdout
     html = report.read_text(encoding="utf-8")
     assert NOT_EVIDENCE in html
     assert "too few" in html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,12 @@ def test_every_row_has_its_number_and_interval_and_json_has_all(run: tuple[Suite
 @pytest.mark.sandbox
 def test_a_run_is_no_worse_than_itself(run: tuple[Suite, Table], tmp_path: Path) -> None:
     suite, table = run
-    path = tmp_path / "stored" / "run.json"
+    path = tmp_path / "run.json"
     baseline.write_baseline(path, table)
     compared = baseline.compare(table, baseline.read_baseline(path, suite.name))
     assert compared.same_judge
     assert (compared.worse, compared.moved, compared.better) == ([], [], [])
-    assert compared.compared == sum(row.better is not None for row in table.rows)
+    assert compared.compared == sum(row.better is not None and row.n > 0 for row in table.rows)
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -188,6 +189,20 @@ def test_trials_without_names_are_compared_by_fishers_test(bad: int, beyond: boo
     assert not compared.same_judge
 
 
+def test_trials_with_other_names_are_compared_as_shares_and_nothing_with_nothing_not_at_all() -> None:
+    def table(task: str, hits: int, n: int) -> Table:
+        items = {f"{task} {number}": number < hits for number in range(n)}
+        return Table("bias", rows=[count_items("a", "b", items, better="lower")])
+
+    def stored(task: str, hits: int, n: int) -> dict[str, Any]:
+        return table(task, hits, n).to_data() | {"date": ""}
+
+    found = baseline.compare(table("softmax", 15, 15), stored("cumsum", 0, 45))
+    assert (found.compared, len(found.worse), found.moved) == (1, 1, [])
+    for now, then in ((0, 45), (15, 0)):
+        assert baseline.compare(table("softmax", 0, now), stored("cumsum", 0, then)).compared == 0
+
+
 def test_another_number_is_worse_below_the_stored_interval() -> None:
     def kappa(value: float) -> Row:
         return show_estimate(
@@ -204,6 +219,27 @@ def test_another_number_is_worse_below_the_stored_interval() -> None:
 NO_RUN = "is no baseline of a suite"
 
 
+def keep_row(**changed: object) -> str:
+    row = {
+        "name": "a",
+        "what": "b",
+        "hits": 2,
+        "n": 2,
+        "value": 1.0,
+        "low": None,
+        "high": None,
+        "items": None,
+    }
+    return json.dumps({"suite": "bias", "judge": "", "date": "", "rows": [row | changed]})
+
+
+def test_a_stored_row_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(keep_row(remark="kept too"))
+    (row,) = baseline.read_baseline(path, "bias")["rows"]
+    assert (row["n"], row["value"], row["remark"]) == (2, 1.0, "kept too")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -212,12 +248,22 @@ NO_RUN = "is no baseline of a suite"
         ('{"suite": "bias", "judge": "", "date": "", "rows": [{}]}', NO_RUN),
         ('{"suite": "bias", "judge": "", "date": "", "rows": [3]}', NO_RUN),
         ('{"suite": "bias", "judge": "", "rows": []}', NO_RUN),
+        ('{"suite": "bias", "judge": 5, "date": "", "rows": []}', NO_RUN),
+        ("[" * 100_000, NO_RUN),
+        (keep_row(value=math.nan), NO_RUN),
+        (keep_row(value="0.5"), NO_RUN),
+        (keep_row(n=1), NO_RUN),
+        (keep_row(name=["a"]), NO_RUN),
+        (keep_row(low=0.1), NO_RUN),
         (
             '{"suite": "redteam", "judge": "", "date": "", "rows": []}',
             "a baseline of 'redteam', not of 'bias'",
         ),
     ],
-    ids=["empty", "list", "bare row", "no row", "no date", "another suite"],
+    ids=[
+        *("empty", "list", "bare row", "no row", "no date", "judge", "deep", "no number", "text"),
+        *("too often", "name", "half an interval", "another suite"),
+    ],
 )
 def test_what_is_no_stored_run_is_refused_in_one_line(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "run.json"

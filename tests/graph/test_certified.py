@@ -23,7 +23,7 @@ from pipeline.library.tasks import load_tasks
 from pipeline.review.audit_draw import AuditDraw
 from pipeline.review.calibration_draw import CalibrationDraw
 from pipeline.review.chances import load_secret
-from pipeline.review.pseudonyms import author_behind, pseudonym_of
+from pipeline.review.pseudonyms import author_to_cover, pseudonym_of
 from pipeline.routing.certificates import Register
 from pipeline.store import GradingSummary, Store, open_store
 from pipeline.types import GRADE, Calibrator, Curve, Destination, Fingerprint, Grading, Scope
@@ -50,9 +50,9 @@ class Night:
         with open_services(self.store, self.settings) as services:
             yield services
 
-    def grade(self) -> dict[str, GradingSummary]:
-        """Grade the files, and return the line of each by its name."""
-        items = list(collect(FILES, load_tasks(TINY_TASKS), None))
+    def grade(self, author: str = "") -> dict[str, GradingSummary]:
+        """Grade the files, of `author` if there is one, and return the line of each by its name."""
+        items = list(collect(FILES, load_tasks(TINY_TASKS), None, author))
         with self.open() as services:
             outcome: BatchOutcome = grade_batch(items, services)
         lines = self.store.list_gradings(outcome.batch_id)
@@ -76,8 +76,15 @@ class Night:
             n=50,
         )
         calibrator = make_calibrator(scope, curves=(curve,), histories={"tiny_add": (50, 40)})
-        author = pseudonym_of(load_secret(self.store), author_behind(str(FILES[0]), "unused"))
-        whole = {"tasks": ("tiny_add",), "authors": (author,), "reason": SENTENCE, **changed}
+        author = pseudonym_of(load_secret(self.store), author_to_cover("", str(FILES[0]), "unused"))
+        version = load_tasks(TINY_TASKS)["tiny_add"].content_hash()
+        whole = {
+            "tasks": ("tiny_add",),
+            "task_versions": (version,),
+            "authors": (author,),
+            "reason": SENTENCE,
+            **changed,
+        }
         policy = load_policy(root=self.settings.policies).content_hash()
         Register(self.store).put(calibrator, [make_certificate(calibrator, policy=policy, **whole)])
         return calibrator
@@ -212,6 +219,20 @@ def test_a_certificate_that_does_not_cover_a_draft_sends_it_to_a_person_who_is_t
     assert said in route.reason
     assert night.store.load_grade(line.grading_id) is None
     assert reviews_of(night, line) == [("route", None, 1.0)]
+
+
+@pytest.mark.sandbox
+def test_a_declared_author_is_covered_by_name_wherever_files_lie_and_the_first_one_counts(
+    night: Night,
+) -> None:
+    of_the_folder = pseudonym_of(load_secret(night.store), str(FILES[0].parent))
+    night.certify(authors=(pseudonym_of(load_secret(night.store), "model 7"),))
+    assert night.grade()["good_add.py"].destination is Destination.REVIEW, "nobody said that it is model 7's"
+    night.certify(authors=(pseudonym_of(load_secret(night.store), "model 7"),), n=301)
+    line = night.grade("model 7")["good_add.py"]
+    assert (line.destination, line.reason) == (Destination.ACCEPT, SENTENCE)
+    night.certify(authors=(of_the_folder, pseudonym_of(load_secret(night.store), "model 8")), n=302)
+    assert night.grade("model 8")["good_add.py"].destination is Destination.REVIEW, "model 7 came first"
 
 
 @pytest.mark.sandbox

@@ -200,3 +200,14 @@ def test_the_lock_command_shows_the_change_refuses_silence_and_takes_a_word(root
     assert "is no editorial change" in lock("--editorial", "r@v2").stderr
     assert lock("--semantic", "r@v2").stdout.splitlines()[-1].endswith(": r/v2")
     assert read_changes(root)["r"] == {"v2": Change("v1", "semantic")}
+    text = V2.replace('version = "v2"', 'version = "v3"').replace(
+        'title = "', 'title = "\\u001b[2J\\u202e', 1
+    )
+    (root / "r" / "v3.toml").write_text(text)
+    hostile = lock("--semantic", "r@v3")
+    assert hostile.returncode == 0, hostile.stderr
+    assert "␛[2J⟦U+202E⟧" in hostile.stdout
+    assert not {"\x1b", "\u202e"} & set(hostile.stdout)
+    missing = lock("--rubrics", str(root / "missing"))
+    assert missing.returncode == 2
+    assert missing.stderr.endswith("missing is no folder\n")

@@ -241,6 +241,26 @@ def test_the_rows_task_comes_before_the_folders(tmp_path: Path, tasks: dict[str,
     assert [r.submission.task_id for r in results if isinstance(r, Received)] == ["softmax_rows", "rmsnorm"]
 
 
+def test_an_author_is_who_the_row_names_else_who_was_given(tmp_path: Path, tasks: dict[str, Task]) -> None:
+    rows = (
+        {"code": KERNEL, "author": " model 7 "},
+        {"response": KERNEL, "author": "é" * 200},
+        {"code": KERNEL},
+    )
+    write_rows(tmp_path / "a.jsonl", *rows)
+    write(tmp_path / "b.py", KERNEL)
+
+    def authors(given: str) -> list[str]:
+        found = collect([tmp_path], tasks, "rmsnorm", given)
+        return [item.author for item in found if isinstance(item, Received)]
+
+    assert authors("zoe") == ["model 7", "é" * 200, "zoe", "zoe"]
+    assert authors("") == ["model 7", "é" * 200, "", ""]
+    for given in (" ", "a" * 201, "a\u2028b"):
+        with pytest.raises(LibraryError, match="--author: no name of 1 to 200 printable characters"):
+            authors(given)
+
+
 BAD_ROWS = {
     "no JSON": ("{'task': 1}\n", "bad_row"),
     "a list": ("[1]\n", "bad_row"),
@@ -250,6 +270,11 @@ BAD_ROWS = {
     "no task": ({"code": KERNEL}, "no_task"),
     "an unknown task": ({"task": "no_such", "code": KERNEL}, "unknown_task"),
     "a task that is no text": ({"task": ["rmsnorm"], "code": KERNEL}, "unknown_task"),
+    "an author who is no text": ({"task": "rmsnorm", "code": KERNEL, "author": 7}, "bad_row"),
+    "an author of two lines": ({"task": "rmsnorm", "code": KERNEL, "author": "a\nb"}, "bad_row"),
+    "an author that a terminal obeys": ({"task": "rmsnorm", "code": KERNEL, "author": "\x1b[2J"}, "bad_row"),
+    "a blank author": ({"task": "rmsnorm", "code": KERNEL, "author": " "}, "bad_row"),
+    "an endless author": ({"task": "rmsnorm", "code": KERNEL, "author": "a" * 201}, "bad_row"),
     "deep nesting": ("[" * 100_000 + "\n", "bad_row"),
     "an endless number": ('{"code": ' + "9" * 5000 + "}\n", "bad_row"),
 }

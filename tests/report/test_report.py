@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import GraderError
+from pipeline.report.output import write_whole
 from pipeline.report.render import report_path_for, write_report
 from pipeline.store import Store, open_store
 from tests.report.examples import ATTACK, BATCH, decide, fill
@@ -146,6 +148,18 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one_whole(
         write_report(store, BATCH, path)
     assert path.read_text() == "the old one"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_written_to_a_pipe_goes_through_it_and_leaves_it_there(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with write_whole(pipe, "report") as file:
+        file.write("all of it")
+    assert os.read(reader, 100) == b"all of it"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
 
 
 def test_a_folder_that_does_not_exist_is_named_with_a_remedy(store: Store, tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def add_graded(
     destination: Destination = Destination.REVIEW,
     task_id: str = TASK.id,
     origin: str = "",
+    author: str = "",
     correct: CheckStatus = CheckStatus.PASSED,
 ) -> None:
     """Keep a grading as far as its route."""
@@ -137,7 +138,12 @@ def add_graded(
     fingerprint = FINGERPRINT.model_copy(update={"task": task.content_hash()})
     store.save_submissions([Submission(id=f"s-{name}", task_id=task_id, code=CODE)])
     store.save_gradings([Grading(id=f"g-{name}", submission_id=f"s-{name}", fingerprint=fingerprint)])
-    item = BatchItem(grading_id=f"g-{name}", submission_id=f"s-{name}", origin=origin or f"{name}/kernel.py")
+    item = BatchItem(
+        grading_id=f"g-{name}",
+        submission_id=f"s-{name}",
+        origin=origin or f"{name}/kernel.py",
+        author=author,
+    )
     store.open_batch(Batch(id=f"b-{name}", opened_at=NOON, items=(item,), rejections=()))
     inspection = Inspection(
         verdict=Verdict.CORRECT,
@@ -170,10 +176,19 @@ def add_waiting(
     destination: Destination = Destination.REVIEW,
     task_id: str = TASK.id,
     origin: str = "",
+    author: str = "",
     correct: CheckStatus = CheckStatus.PASSED,
 ) -> str:
     """Keep a grading that waits for a person, and return the id of its review."""
-    add_graded(store, name, destination=destination, task_id=task_id, origin=origin, correct=correct)
+    add_graded(
+        store,
+        name,
+        destination=destination,
+        task_id=task_id,
+        origin=origin,
+        author=author,
+        correct=correct,
+    )
     # Days apart: what chance moves a place by is an hour at most.
     opened_at = NOON - timedelta(days=100) + timedelta(days=minute)
     store.open_review(

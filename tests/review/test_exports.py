@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import duckdb
@@ -80,6 +81,14 @@ def test_a_file_that_cannot_be_written_is_one_sentence_and_leaves_nothing(
     with pytest.raises(StoreError):
         write_labels(labels, tmp_path / "missing" / "labels.parquet")
     assert list(tmp_path.glob("**/*.unfinished")) == []
+
+
+def test_a_pipe_or_device_is_not_replaced_by_a_table(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(StoreError, match="no regular file"):
+        write_parquet(pipe, {"n": "BIGINT"}, [(1,)])
+    assert pipe.is_fifo()
 
 
 def test_more_rows_than_one_portion_all_arrive(tmp_path: Path) -> None:

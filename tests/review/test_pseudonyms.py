@@ -9,20 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.review import pseudonyms
-from pipeline.review.pseudonyms import author_of, pseudonym_of
+from pipeline.review.pseudonyms import author_of, author_to_cover, pseudonym_of
 from pipeline.store import Store
 from pipeline.store.records import DeskItem
 from pipeline.types import Destination, Purpose, Review, Role, Verdict
 from tests.review.conftest import OpenDesk
-from tests.review.desk_examples import NOON, add_waiting
+from tests.review.desk_examples import ANNA, DORA, NOON, add_waiting
 
 
-def item(origin: str) -> DeskItem:
+def item(origin: str, author: str = "") -> DeskItem:
     return DeskItem(
         review=Review(id="r-1", grading_id="g-1", reason="", opened_at=NOON),
         submission_id="s-1",
         task_id="t",
         origin=origin,
+        author=author,
         destination=None,
         verdict=None,
         rubric="",
@@ -44,6 +45,41 @@ def item(origin: str) -> DeskItem:
 )
 def test_rows_of_a_file_and_files_of_a_folder_are_one_authors(origin: str, author: str) -> None:
     assert author_of(item(origin)) == author
+    assert author_of(item(origin, "model 7")) == "model 7"
+
+
+@pytest.mark.parametrize(
+    ("origin", "author"),
+    [
+        ("night/answers.jsonl:3", "night"),
+        ("answers.jsonl:12", "."),
+        ("/answers.jsonl:12", "/"),
+        ("a/x.jsonl:1, b/x.jsonl:9", "a"),
+        ("team/zoe/kernel.py", "team/zoe"),
+        ("kernel.py", "kernel.py"),
+        ("", "s-1"),
+    ],
+)
+def test_a_certificate_covers_the_folder_of_a_file_of_rows_which_may_be_a_nights(
+    origin: str, author: str
+) -> None:
+    assert author_to_cover("", origin, "s-1") == author
+    assert author_to_cover("model 7", origin, "s-1") == "model 7"
+
+
+def test_a_declared_author_is_one_author_wherever_the_work_lay(store: Store, open_desk: OpenDesk) -> None:
+    add_waiting(store, "one", minute=1, origin="zoe/a.py", author="model 7")
+    add_waiting(store, "two", minute=2, origin="max/a.py", author="model 7")
+    add_waiting(store, "three", minute=3, origin="zoe/b.py")
+    desk = open_desk()
+    names = [desk.pseudonym(f"r-{name}") for name in ("one", "two", "three")]
+    assert names[0] == names[1] != names[2]
+    # Conflicts of interest go by the same name.
+    place = desk.draw(ANNA.model_copy(update={"conflicts": (names[0],)}), key="1")
+    assert place is not None
+    assert place.item.review.id == "r-three"
+    assert "model 7" not in f"{place.item!r} {place.item.model_dump_json()}"
+    assert desk.unblind(DORA, "r-two", "an appeal", key="2") == "max/a.py, by model 7"
 
 
 def test_the_same_author_has_the_same_name_after_a_restart_and_others_have_another(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -141,6 +143,21 @@ def test_only_an_active_lead_signs(store: Store, clock: Clock, lead: str, said: 
     with pytest.raises(DeskError, match=said):
         sign(store, TO_V2, clock, lead)
     assert rubric_root(store, V2.content_hash()) == V2.content_hash()
+
+
+def test_of_leads_who_sign_at_the_same_time_one_does(store: Store, clock: Clock) -> None:
+    together = Barrier(4)
+
+    def press(number: int) -> RubricSuccession | None:
+        together.wait()
+        try:
+            return sign_revision(store, TO_V2, lead="dora", reason=f"reason {number}", clock=clock)
+        except DeskError:
+            return None
+
+    with ThreadPoolExecutor(4) as threads:
+        signed = [one for one in threads.map(press, range(4)) if one is not None]
+    assert signed == [find_signature(store, TO_V2)]
 
 
 def test_a_second_signature_is_refused_and_the_first_stands_after_its_lead_has_gone(

@@ -58,6 +58,7 @@ def make_certificate(calibrator: Calibrator | None = None, **changed: object) ->
         "coverage": 0.6,
         "sampling": "random",
         "tasks": ("matmul_tiled",),
+        "task_versions": ("c" * 64,),
         "authors": (),
         "labels": "b" * 64,
         "constructed": False,

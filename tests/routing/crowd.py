@@ -59,6 +59,7 @@ class Draft:
     sure: float = 0.9
     task: str = "matmul_tiled"
     origin: str = ""
+    author: str = ""
     made: Fingerprint = FINGERPRINT
     grading: str = ""
     verdict: Verdict = Verdict.CORRECT
@@ -66,6 +67,7 @@ class Draft:
     correct: CheckStatus = CheckStatus.PASSED
     fault: bool = False
     drafted: bool = True
+    code: str = ""
 
     @property
     def grading_id(self) -> str:
@@ -77,7 +79,7 @@ def add_drafts(store: Store, drafts: Iterable[Draft]) -> None:
     drafts = list(drafts)
     for draft in drafts:
         store.save_submissions(
-            [Submission(id=f"s-{draft.name}", task_id=draft.task, code=f"# {draft.name}\n")]
+            [Submission(id=f"s-{draft.name}", task_id=draft.task, code=draft.code or f"# {draft.name}\n")]
         )
         store.save_gradings(
             [Grading(id=draft.grading_id, submission_id=f"s-{draft.name}", fingerprint=draft.made)]
@@ -103,7 +105,12 @@ def add_drafts(store: Store, drafts: Iterable[Draft]) -> None:
             store.record_stage(record)
         store.link_stages(draft.grading_id, keys)
     items = tuple(
-        BatchItem(grading_id=draft.grading_id, submission_id=f"s-{draft.name}", origin=draft.origin)
+        BatchItem(
+            grading_id=draft.grading_id,
+            submission_id=f"s-{draft.name}",
+            origin=draft.origin,
+            author=draft.author,
+        )
         for draft in drafts
     )
     store.open_batch(Batch(id=f"b-{drafts[0].name}-{len(drafts)}", opened_at=NOON, items=items))

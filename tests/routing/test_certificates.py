@@ -100,6 +100,12 @@ def test_what_was_taken_back_stays_so_with_who_and_why(store: Store) -> None:
     assert register.in_force(SCOPE, POLICY) == {}
     assert register.revoke(name, by="anna", reason="again").revoked_by == "dora"
     assert {kept.revoked_by for kept in register.list_all()} == {"dora"}
+    # Another calibration in between, such as one on constructed labels, does not bring it back as new.
+    register.put(calibrator, [make_certificate(calibrator, constructed=True)])
+    again = make_certificate(calibrator, issued_at=NOON + timedelta(days=1), issued_by="anna")
+    register.put(calibrator, [again])
+    assert register.in_force(SCOPE, POLICY) == {}
+    assert register.find(again.content_hash()).revoked_by == "dora"
 
 
 @pytest.mark.parametrize(

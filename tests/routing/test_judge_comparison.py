@@ -70,6 +70,9 @@ def test_a_better_judge_is_shown_to_be_no_worse(better: Store) -> None:
     found = compare(better)
     assert (found.pairs, found.tasks, found.left_out) == (40, 8, {})
     assert (found.old_rate.value, found.new_rate.value) == (0.4, 0.2)
+    # Two of five in each of eight tasks: 0.4 less 2.365 * (0.4 * 0.6 / 39)^0.5, by Student's t(7).
+    assert found.old_rate.interval is not None
+    assert found.old_rate.interval.low == pytest.approx(0.2145, abs=1e-4)
     # Numbers 8 to 15: one per task, on which the old judge alone is wrong.
     assert (found.errors.only_old, found.errors.only_new, found.errors.clusters) == (8, 0, 8)
     assert found.errors.difference.value == pytest.approx(-0.2)

@@ -211,6 +211,26 @@ def test_authors_are_told_apart_by_where_submissions_came_from_under_a_pseudonym
     assert "m1" not in by_name["a"].author
 
 
+def test_a_declared_author_is_one_wherever_the_work_lay_and_files_of_rows_are_not(store: Store) -> None:
+    drafts = [
+        Draft("a", origin="m1/a.py", author="model 7"),
+        Draft("b", origin="nights/1.jsonl:4", author="model 7"),
+        Draft("c", origin="nights/1.jsonl:5"),
+        Draft("d", origin="nights/2.jsonl:1"),
+        Draft("e", origin="mornings/2.jsonl:1"),
+    ]
+    add_drafts(store, drafts)
+    found = {name: unit.author for name, unit in units_of(see(store)).items()}
+    assert found["a"] == found["b"]
+    assert found["c"] == found["d"]
+    assert len(set(found.values())) == 3
+    # Whoever hands the same code in later takes nothing from the first.
+    add_drafts(store, [Draft("a", grading="g-again", author="model 8"), Draft("f", author="model 8")])
+    later = {name: unit.author for name, unit in units_of(see(store)).items()}
+    assert {name: later[name] for name in found} == found
+    assert later["f"] not in found.values()
+
+
 def test_scopes_come_newest_first_and_a_client_sees_what_the_owner_sees(store: Store) -> None:
     newer = FINGERPRINT.model_copy(update={"prompt": "p2"})
     add_drafts(store, [Draft("a")])

@@ -184,6 +184,7 @@ def route(
     draft: Judgment | None = DRAFT,
     policy: object = STANDARD,
     task: str = "matmul_tiled",
+    version: str = "c" * 64,
     author: str = "amber-heron-42",
 ) -> Route:
     return decide_route(
@@ -194,6 +195,7 @@ def route(
         policy=policy,  # type: ignore[arg-type]
         assurance=assurance,
         task=task,
+        task_version=version,
         author=author,
     )
 
@@ -215,6 +217,7 @@ def route(
         (route(covered(constructed=True)), "constructed_labels", REVIEW, "not evidence of quality"),
         (route(covered(constructed=True), task="rope"), "constructed_labels", REVIEW, "constructed"),
         (route(covered(), task="rope"), "uncovered_task", REVIEW, "rope"),
+        (route(covered(), version="d" * 64), "uncovered_task", REVIEW, "matmul_tiled as it is now"),
         (route(covered(), author="brisk-otter-07"), "uncovered_author", REVIEW, "author"),
         (route(covered(), author=""), "uncovered_author", REVIEW, "author"),
         (route(covered(), sure(0.8999)), "below_threshold", REVIEW, "probability 0.899, below the 0.900"),

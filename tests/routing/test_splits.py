@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import GraderError
-from pipeline.review.chances import Secret
 from pipeline.library.rubric_revisions import RubricRevision
+from pipeline.review.chances import Secret
 from pipeline.review.labels import Label
 from pipeline.review.rubric_succession import sign_revision
 from pipeline.routing.splits import Assignment, LabelUse, Splits, hash_labels
@@ -267,6 +267,7 @@ def test_looks_under_a_rubric_count_for_the_one_that_it_is_signed_to_mean(store:
     sign_revision(store, RubricRevision(RUBRIC, newer, "editorial"), lead=DORA.name)
     assert (splits.count_looks(SCOPE), splits.count_looks(under_newer)) == (1, 1)
     assert splits.place_look(given, SCOPE, test="b").spent == 0.5
+
 
 def test_a_use_says_of_what_for_what_when_and_how_many(store: Store) -> None:
     used = Splits(store, clock=lambda: NOON).use(LABELS, "report", SCOPE)

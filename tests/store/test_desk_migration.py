@@ -12,7 +12,7 @@ from pipeline.store import open_store
 from pipeline.store.journal import Journal
 from pipeline.store.local import journal_path
 from pipeline.store.queries import QUERIES
-from pipeline.types import Decision, Review
+from pipeline.types import Batch, BatchItem, Decision, Review
 from tests.store.desk_examples import claimed, committed
 from tests.store.examples import NOON, database, grading, submission
 
@@ -55,6 +55,33 @@ def make_schema_2(path: Path) -> list[tuple[str, ...]]:
             [NOON, _OLD_DECISION.format("b")],
         )
         return connection.execute(QUERIES["canonical"].sql).fetchall()
+
+
+def test_submissions_of_schema_4_are_of_no_declared_author_until_one_is_declared(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    make_schema_2(path)
+    with duckdb.connect(str(path)) as connection:
+        for number, name in ((3, "003_desk.sql"), (4, "004_confidence.sql")):
+            script = files("pipeline.store.migrations").joinpath(name).read_text(encoding="utf-8")
+            connection.execute(script)
+            connection.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", [number, name])
+        old = '{"id":"b-old","opened_at":"2026-11-30T12:00:00Z","items":[{"grading_id":"g-a",'
+        old += '"submission_id":"s-a","origin":"m/a.py"}],"rejections":[]}'
+        connection.execute("INSERT INTO batches (id, opened_at, body) VALUES ('b-old', ?, ?)", [NOON, old])
+        connection.execute(
+            "INSERT INTO batch_items (batch_id, position, grading_id, submission_id, origin)"
+            " VALUES ('b-old', 0, 'g-a', 's-a', 'm/a.py')"
+        )
+    with open_store(path) as store:
+        assert store.notices == []
+        assert [item.author for item in store.load_batch("b-old").items] == [""]
+        assert {place.author for place in store.drafts.list_places()} == {""}
+        later = BatchItem(grading_id="g-a", submission_id="s-a", origin="m/a.py", author="model 7")
+        store.open_batch(Batch(id="b-new", opened_at=NOON, items=(later,)))
+    with open_store(path) as store:
+        found = {item.submission_id: item.author for _, item in store.desk.list_items()}
+        assert found == {"s-a": "model 7", "s-b": "", "s-c": ""}
+        assert (store.load_summary("g-a").author, store.load_summary("g-b").author) == ("model 7", "")
 
 
 def test_reviews_and_decisions_of_the_release_before_are_all_there(tmp_path: Path) -> None:

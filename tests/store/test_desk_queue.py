@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from pipeline.store import DeskItem, Store, open_store
-from pipeline.types import Decision, Destination, Review, Verdict
+from pipeline.types import Batch, Decision, Destination, Review, Verdict
 from tests.store.desk_examples import audit, committed
 from tests.store.examples import (
     NOON,
@@ -37,6 +38,31 @@ def save_accepted(store: Store, *names: str) -> None:
 
 def decide_audit(store: Store, name: str) -> None:
     store.decide(Decision(review_id=f"audit-{name}", reviewer="ben", levels={"clarity": 0}, decided_at=NOON))
+
+
+def test_a_submission_is_of_the_first_author_that_it_was_declared_to_be_of(store: Store) -> None:
+    both = batch("any", "a", "b").items
+
+    def handed_in(name: str, hours: float, *authors: str) -> Batch:
+        items = tuple(
+            item.model_copy(update={"author": author}) for item, author in zip(both, authors, strict=True)
+        )
+        return Batch(id=f"b-{name}", opened_at=NOON + timedelta(hours=hours), items=items)
+
+    save_waiting(store, "a", "b")
+    for given in (handed_in("z", 0, "", ""), handed_in("y", 1, "zoë", ""), handed_in("x", 2, "max", "max")):
+        store.open_batch(given)
+    expected = {"s-a": "zoë", "s-b": "max"}
+    assert store.desk.list_authors(["s-a", "s-b", "s-none"]) == expected
+    assert store.desk.list_authors([]) == {}
+    assert {item.submission_id: item.author for _, item in store.desk.list_items()} == expected
+    assert {place.submission_id: place.author for place in store.drafts.list_places()} == expected
+    for lines in (
+        store.list_gradings(),
+        store.list_gradings("b-x"),
+        [store.load_summary(f"g-{x}") for x in "ab"],
+    ):
+        assert {line.submission_id: line.author for line in lines} == expected
 
 
 def test_items_say_what_is_drawn_by_and_are_followed_by_their_number(store: Store) -> None:

@@ -82,6 +82,16 @@ def test_a_folder_is_no_database(tmp_path: Path) -> None:
     assert "this is a folder" in refused(tmp_path)
 
 
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_device_or_pipe_is_no_database_and_left_alone(tmp_path: Path, read_only: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(StoreError, match="not a database"), open_store(pipe, read_only=read_only):
+        pass
+    assert pipe.is_fifo()
+    assert [found.name for found in tmp_path.iterdir()] == ["pipe"]
+
+
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert "there is no folder" in refused(tmp_path / "missing" / "grades.duckdb")
 

@@ -53,7 +53,10 @@ def enqueue(store: Store, desk: Desk, code: str, *, task: str = "rmsnorm", level
     store.save_submissions([submission])
     store.save_gradings([grading])
     item = BatchItem(
-        grading_id=grading.id, submission_id=submission.id, origin=f"secret-author/{submission.id}.py"
+        grading_id=grading.id,
+        submission_id=submission.id,
+        origin=f"secret-author/{submission.id}.py",
+        author="secret-author declared",
     )
     store.open_batch(Batch(id=f"b-{submission.id}", opened_at=datetime.now(UTC), items=(item,)))
     stages = store.list_stages(model.grading_id)
