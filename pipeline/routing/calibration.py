@@ -38,6 +38,7 @@ from pipeline.routing.drift import watch_audits
 from pipeline.routing.fitting import Fitted, fit, probabilities_of
 from pipeline.routing.known_scopes import name_scope
 from pipeline.routing.observations import Observations, Unit, observe, read_scopes
+from pipeline.routing.response import Response, measure_response
 from pipeline.routing.splits import Splits
 from pipeline.routing.truth import measure_truth
 from pipeline.stats.label_budget import labels_needed
@@ -150,7 +151,7 @@ class _Run:
             truth=measure_truth(population),
             alarm=watch_audits(population.judged, self.policy.alpha, self.policy.delta),
             savings=None if taken_back else self._price(findings, labelled),
-            notes=tuple(_list_notes(labelled, findings, len(raters))),
+            notes=tuple(_list_notes(labelled, findings, len(raters), measure_response(self.store, observed))),
             taken_back=bool(taken_back),
             verdict=taken_back or say_verdict(findings, self.policy, dry_run=self.dry_run),
             summary=say_summary(
@@ -300,7 +301,9 @@ def _count_splits(labelled: Sequence[Unit], assigned: Mapping[str, Split]) -> di
     }
 
 
-def _list_notes(labelled: Sequence[Unit], findings: Sequence[Findings], raters: int) -> Iterable[str]:
+def _list_notes(
+    labelled: Sequence[Unit], findings: Sequence[Findings], raters: int, response: Response
+) -> Iterable[str]:
     if not labelled:
         yield (
             "No label counts for these drafts: let people review at the desk, or import a table with"
@@ -308,6 +311,11 @@ def _list_notes(labelled: Sequence[Unit], findings: Sequence[Findings], raters: 
         )
     elif raters == 1 and not all(unit.constructed for unit in labelled):
         yield "One person gave all labels, so that person's habits count as the truth."
+    if response.waiting:
+        yield (
+            f"{response.waiting} of {response.drawn} submissions that chance drew have no answer yet. If"
+            " people leave out what is hard no test can tell: have all answered before you trust a certificate."
+        )
     made_up = sum(unit.constructed for unit in labelled)
     if 0 < made_up < len(labelled):
         yield f"{made_up} of {len(labelled)} labelled drafts have constructed labels alone."
