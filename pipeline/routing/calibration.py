@@ -314,7 +314,8 @@ def _list_notes(
     if response.waiting:
         yield (
             f"{response.waiting} of {response.drawn} submissions that chance drew have no answer yet. If"
-            " people leave out what is hard no test can tell: have all answered before you trust a certificate."
+            " people leave out what is hard no test can tell: have all answered before you trust a"
+            " certificate."
         )
     made_up = sum(unit.constructed for unit in labelled)
     if 0 < made_up < len(labelled):
