@@ -103,13 +103,16 @@ def revoke_command(certificate: str, database: Path, reason: str, by: str | None
     with open_existing(database, read_only=False) as store:
         echo_notices(store)
         register = Register(store)
+        revoked = {kept.certificate for kept in register.list_all() if kept.revoked_at is not None}
         one = register.revoke(certificate, by=by or getpass.getuser(), reason=reason)
         state = _state_of(register, one)
     if as_json:
         print_json(_to_data(one, state))
     else:
+        already = "already " if one.certificate in revoked else ""
         Screen(plain=True).line(
-            f"Revoked by {one.revoked_by}: {one.certificate.content_hash()[:_SHORT]}, {one.revoked_because}"
+            f"Revoked {already}by {one.revoked_by}:"
+            f" {one.certificate.content_hash()[:_SHORT]}, {one.revoked_because}"
         )
     return ExitCode.OK
 
@@ -164,8 +167,10 @@ def _print(screen: Screen, one: Kept, state: str) -> None:
         "accepts": _accepts(one),
         "wrong": f"{certificate.errors} of {certificate.accepted} labels above, {certificate.n} in all",
         "bound": "none" if certificate.bound is None else f"{certificate.bound:.4f}",
-        "limit": f"alpha {certificate.alpha:g}, delta {certificate.delta:g}, of it {certificate.level:.4g}",
-        "test": f"{certificate.mode}, {certificate.chains} chains, look {certificate.look}"
+        "limit": f"alpha {certificate.alpha:g}, delta {certificate.delta:g},"
+        f" of which {certificate.level:.4g} for this test",
+        "test": f"{certificate.mode}, {certificate.chains} chain{'s' if certificate.chains != 1 else ''},"
+        f" look {certificate.look}"
         if certificate.level
         else "none: there was nothing to test",
         "sampling": certificate.sampling,
@@ -179,4 +184,5 @@ def _print(screen: Screen, one: Kept, state: str) -> None:
         fields["revoked"] = f"{one.revoked_at:%Y-%m-%d %H:%M} UTC by {one.revoked_by}: {one.revoked_because}"
     screen.fields(fields)
     screen.heading("Void as soon as one of these changes")
-    screen.fields({**certificate.scope.model_dump(), "calibrator": certificate.calibrator or "none"})
+    made_with = {"policy": certificate.policy, "calibrator": certificate.calibrator or "none"}
+    screen.fields({**certificate.scope.model_dump(), **made_with})

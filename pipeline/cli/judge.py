@@ -215,7 +215,7 @@ def drift_command(
 
     It needs no labels, and so says that something changed, never whether grades became worse: other tasks or
     other authors change them too. Below stands the alarm over audits, which does count wrong grades. Exits
-    with 3 if anything changed or the alarm is raised.
+    with 3 if anything changed or the alarm is raised, and with 2 if there is too little to compare.
 
     \b
     Examples:
@@ -251,7 +251,9 @@ def drift_command(
         )
     else:
         print_drift(Screen(plain), (earlier, later), windows, changes, alarm)
-    return ExitCode.DIFFERENT if changed else ExitCode.OK
+    if changed:
+        return ExitCode.DIFFERENT
+    return ExitCode.USAGE if all(change.test.reason for change in changes) else ExitCode.OK
 
 
 def _choose_batches(

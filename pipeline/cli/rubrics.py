@@ -122,7 +122,8 @@ def show_command(rubric: str, root: Path | None, database: Path, as_json: bool, 
         screen.line(line)
     if revision.kind == "editorial":
         screen.line()
-        screen.line(f"Signed: {_say_signed(revision, signed)}")
+        why = "" if signed is None else f": {signed.reason}" if signed.reason else ", without a reason"
+        screen.line(f"Signed: {_say_signed(revision, signed)}{why}")
         if signed is None:
             where = f" --rubrics {shlex.quote(str(root))}" if root is not None else ""
             command = say_command(f"rubrics sign {name}@{shown.version} --by LEAD{where}", database)

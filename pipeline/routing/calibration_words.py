@@ -25,7 +25,7 @@ def say_verdict(findings: Sequence[Findings], policy: RoutingPolicy, *, dry_run:
     if not issued:
         if dry_run:
             return "Dry run: nothing was tested, and nothing is in force."
-        return "Nothing may stand alone: there was nothing to test."
+        return "Nothing may stand alone: the policy certifies criteria, and this judge gave no level of any."
     refused = [one for one in findings if one.certificate is not None and one.certified is None]
     if policy.by == "grade":
         return issued[0].reason
@@ -57,7 +57,7 @@ def say_summary(
     parts = [f"All of it rests on {NOT_EVIDENCE}."] if constructed else []
     parts.append(
         f"Of {_count(drafts, 'draft')} {_count(labelled, 'is', 'are')} labelled, for {_count(tasks, 'task')}"
-        f" by {_count(raters, 'person', 'people')}."
+        f" and first by {_count(raters, 'person', 'people')}."
     )
     if findings:
         grade = findings[0]
@@ -91,7 +91,10 @@ def say_budget(
         )
     if present and gain < 0.01:
         return f"{best.more} more labels would hardly change what may stand alone now."
-    words = f"{best.more} more labels to certify would let {_percent(best.coverage)} stand alone on average"
+    words = (
+        f"If they turn out like those tested, {best.more} more labels to certify (about a third of all labels"
+        f" go there) would let {_percent(best.coverage)} stand alone on average"
+    )
     if best.chance > _SURE:
         return f"{words}."
     return f"{words}, and anything at all with a chance of {_percent(best.chance)}."
@@ -190,8 +193,8 @@ def _say_confidence(grade: Findings) -> str:
         return f"What the probabilities are worth cannot be said: {measured.calibration_error.reason}."
     points, span = 100 * measured.calibration_error.value, _span(measured.calibration_error)
     words = (
-        f"On {measured.n} labels that nothing was made with, probabilities are {points:.0f} points off on"
-        f" average{span}"
+        f"On {measured.n} labels that nothing was made with, probabilities are"
+        f" {_count(round(points), 'point')} off on average{span}"
     )
     if measured.auroc.value is None:
         return f"{words}."

@@ -132,7 +132,7 @@ def say_spent() -> str:
 
 def say_budget(more: int) -> str:
     """Return how many labels would help."""
-    return f"you need about {more} more labelled submissions, drawn at random"
+    return f"as its probabilities go, about {more} more labelled submissions, drawn at random, would do"
 
 
 def say_hopeless(alpha: float) -> str:

@@ -70,7 +70,7 @@ def test_one_is_shown_with_all_that_would_void_it(kept: Path) -> None:
     assert shown.code == 0, shown.err
     assert "1 of 60 labels above, 100 in all" in shown.out
     assert "not known: 0 seen twice" in shown.out
-    for part in NEW.scope.model_dump().values():
+    for part in (*NEW.scope.model_dump().values(), NEW.policy):
         assert part in shown.out
 
 
@@ -83,6 +83,8 @@ def test_one_is_taken_back_for_good_by_somebody_for_a_reason(kept: Path) -> None
     assert states(kept) == {name(REFUSAL): "refused", name(NEW): "revoked", name(OLD): "replaced"}
     shown = run("certificates", "show", name(NEW), "--db", kept)
     assert "by dora: a leak in labels" in shown.out
+    again = run("certificates", "revoke", name(NEW), "--db", kept, "--by", "ben", "--reason", "another")
+    assert (again.code, again.out) == (0, f"Revoked already by dora: {name(NEW)[:12]}, a leak in labels\n")
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,16 @@ def test_a_night_of_other_levels_ends_with_3(empty_database: Path, tmp_path: Pat
     assert line.endswith("changed")
 
 
+def test_nights_of_too_few_drafts_end_with_2(empty_database: Path, tmp_path: Path) -> None:
+    with copy_store(empty_database, tmp_path) as store:
+        for night in (0, 1):
+            keep_batch(store, f"few{night}", night, [keep_draft(store, f"{night}", "task", OLD, (1, 3))])
+        database = store.path
+    ended = run("judge", "drift", "b-few0", "b-few1", "--db", database)
+    assert ended.code == 2, ended.out
+    assert "too few: 1 of at least 20" in ended.out
+
+
 def test_the_rules_judge_is_replayed_and_has_not_changed(empty_database: Path, tmp_path: Path) -> None:
     database = tmp_path / "grades.duckdb"
     shutil.copy(empty_database, database)

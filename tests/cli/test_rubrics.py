@@ -99,6 +99,8 @@ def test_a_signature_is_kept_with_name_and_reason_and_connects_the_versions(
         assert signed is not None
         assert (signed.lead, signed.reason) == ("dora", "clearer")
         assert rubric_root(store, revision.after.content_hash()) == revision.before.content_hash()
+    shown = run("rubrics", "show", "r@v2", "--rubrics", root, "--db", database)
+    assert f"Signed: by dora on {signed.at:%Y-%m-%d}: clearer" in shown.out
 
 
 @pytest.mark.parametrize(

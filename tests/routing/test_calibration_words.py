@@ -69,6 +69,11 @@ def test_a_dry_run_says_whether_what_is_set_aside_would_do() -> None:
     assert "All 3 looks of this policy are used" in say_forecast(20, None, None, looks=3)
 
 
+def test_a_judge_without_levels_of_its_own_has_nothing_to_certify_by_criterion() -> None:
+    policy = POLICY.model_copy(update={"by": "criteria"})
+    assert "this judge gave no level of any" in say_verdict((), policy, dry_run=False)
+
+
 def test_one_refused_criterion_is_named_in_the_verdict() -> None:
     policy = POLICY.model_copy(update={"by": "criteria"})
     grade, judgement = calibration().findings
