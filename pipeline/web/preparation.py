@@ -11,7 +11,7 @@ from jinja2 import Environment
 
 from pipeline.review.permissions import Permission, may
 from pipeline.web.context import Context
-from pipeline.web.services import batch_figures_of, progress_of, reading_of
+from pipeline.web.services import batch_figures_of, follower_of, progress_of, reading_of
 
 __all__ = ["Preparation"]
 
@@ -36,6 +36,9 @@ class Preparation:
         if not self._measured:
             self._compile_templates()
             self._measure(context)
+        # Whatever is in the queue by now is known when a page asks for what happened: beside a batch its rows
+        # would have to be waited for.
+        follower_of(self._app).read(items=True)
         batch_figures_of(self._app).step()
         until = self._clock() + _PATIENCE
         reading = reading_of(self._app)
